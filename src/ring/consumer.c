@@ -1,0 +1,265 @@
+#include "ring/consumer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- The file -------------------------------------------------------------- */
+
+int ring_file_adopt(struct ring_file *file, void *map, uint64_t size, struct error *err)
+{
+	const struct process_header *h = map;
+	struct ring_file f = { .map = map, .size = size };
+
+	if (size < PROCESS_CHUNKS_OFFSET)
+		return error_set(err, -EINVAL, "process file is too short");
+	if (!atomic_load_explicit(&h->ready, memory_order_acquire))
+		return -EAGAIN;
+	f.number = h->number;
+	f.pid = h->pid;
+	f.parent = h->parent;
+	f.first_name = h->first_name;
+	f.flags = h->flags;
+	f.chunk_limit = h->chunk_limit;
+	f.start_ticks = h->start_ticks;
+	f.pid_namespace = h->pid_namespace;
+	if (h->magic != PROCESS_MAGIC || h->version != 1)
+		return error_set(err, -EINVAL, "process file has the wrong magic or version");
+	if (f.chunk_limit == 0 || f.chunk_limit > CHUNK_LIMIT || layout_file_size(f.chunk_limit) > size || f.first_name > NAME_LIMIT)
+		return error_set(err, -EINVAL, "process file has limits that do not fit its size");
+	f.chunk_offset = layout_chunk_offset(f.chunk_limit);
+	*file = f;
+	return 0;
+}
+
+int ring_file_open(struct ring_file *file, int folder_fd, uint32_t number, struct error *err)
+{
+	char name[16];
+	struct stat st;
+	void *map;
+	int fd, rc;
+
+	snprintf(name, sizeof name, "p%u", number);
+	fd = openat(folder_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return errno == ENOENT ? -EAGAIN : error_errno(err, -errno, "cannot open process file %s", name);
+	rc = fstat(fd, &st) != 0 ? -errno : 0;
+	if (rc == 0 && (!S_ISREG(st.st_mode) || st.st_uid != geteuid()))
+		rc = error_set(err, -EPERM, "process file %s is not a file of ours", name);
+	if (rc == 0 && (uint64_t)st.st_size < PROCESS_CHUNKS_OFFSET)
+		rc = -EAGAIN;
+	if (rc == 0) {
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (map == MAP_FAILED) {
+			rc = error_errno(err, -errno, "cannot map process file %s", name);
+		} else {
+			rc = ring_file_adopt(file, map, (uint64_t)st.st_size, err);
+			if (rc != 0)
+				munmap(map, (size_t)st.st_size);
+		}
+	}
+	close(fd);
+	return rc;
+}
+
+void ring_file_close(struct ring_file *file)
+{
+	if (file->map)
+		munmap(file->map, file->size);
+	*file = (struct ring_file){ 0 };
+}
+
+uint32_t ring_file_rings(const struct ring_file *file)
+{
+	uint32_t n = atomic_load_explicit(&ring_file_header(file)->rings, memory_order_acquire);
+
+	return n < RING_LIMIT ? n : RING_LIMIT;
+}
+
+static uint32_t file_chunks(const struct ring_file *file)
+{
+	uint32_t n = atomic_load_explicit(&ring_file_header(file)->chunks, memory_order_acquire);
+
+	return n < file->chunk_limit ? n : file->chunk_limit;
+}
+
+/* ---- Looking --------------------------------------------------------------- */
+
+static int by_ring_and_base(const void *a, const void *b)
+{
+	const struct ring_chunk *x = a, *y = b;
+
+	if (x->ring != y->ring)
+		return x->ring < y->ring ? -1 : 1;
+	return x->base < y->base ? -1 : x->base > y->base;
+}
+
+static int reserve(void **array, size_t *capacity, size_t count, size_t size)
+{
+	void *bigger;
+
+	if (count <= *capacity)
+		return 0;
+	bigger = realloc(*array, count * size);
+	if (!bigger)
+		return -ENOMEM;
+	*array = bigger;
+	*capacity = count;
+	return 0;
+}
+
+int ring_scan(struct ring_scan *scan, const struct ring_file *file)
+{
+	struct ring_header *rings = layout_rings(file->map);
+	struct chunk_entry *entries = layout_chunks(file->map);
+	uint32_t ring_count = ring_file_rings(file), chunk_count;
+
+	if (reserve((void **)&scan->produced, &scan->produced_capacity, ring_count, sizeof *scan->produced) != 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < ring_count; i++)
+		scan->produced[i] = atomic_load_explicit(&rings[i].produced, memory_order_acquire);
+	scan->ring_count = ring_count;
+	chunk_count = file_chunks(file);
+	if (reserve((void **)&scan->chunks, &scan->chunk_capacity, chunk_count, sizeof *scan->chunks) != 0)
+		return -ENOMEM;
+	scan->chunk_count = 0;
+	for (uint32_t i = 0; i < chunk_count; i++) {
+		uint64_t base = atomic_load_explicit(&entries[i].base, memory_order_acquire);
+		uint32_t owner = atomic_load_explicit(&entries[i].owner, memory_order_relaxed);
+		struct ring_chunk *c = &scan->chunks[scan->chunk_count];
+
+		if (base == CHUNK_NO_BASE || owner == CHUNK_FREE || owner == CHUNK_CLAIMED || owner > ring_count)
+			continue;
+		*c = (struct ring_chunk){ base, atomic_load_explicit(&entries[i].extra_base, memory_order_relaxed), owner - 1, i };
+		scan->chunk_count++;
+	}
+	qsort(scan->chunks, scan->chunk_count, sizeof *scan->chunks, by_ring_and_base);
+	return 0;
+}
+
+void ring_scan_release(struct ring_scan *scan)
+{
+	free(scan->produced);
+	free(scan->chunks);
+	*scan = (struct ring_scan){ 0 };
+}
+
+/* The first chunk of the ring that holds anything at or after the position, or NULL. */
+static struct ring_chunk *next_chunk(const struct ring_scan *scan, uint32_t ring, uint64_t position)
+{
+	size_t low = 0, high = scan->chunk_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct ring_chunk *c = &scan->chunks[middle];
+
+		if (c->ring < ring || (c->ring == ring && c->base + CHUNK_SLOTS <= position))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < scan->chunk_count && scan->chunks[low].ring == ring ? &scan->chunks[low] : NULL;
+}
+
+static void forget_chunk(struct ring_scan *scan, struct ring_chunk *c)
+{
+	size_t after = (size_t)(scan->chunks + scan->chunk_count - (c + 1));
+
+	memmove(c, c + 1, after * sizeof *c);
+	scan->chunk_count--;
+}
+
+/* ---- Reading --------------------------------------------------------------- */
+
+static void copy_slots(struct event_slot *out, const slot_word *in, size_t count)
+{
+	uint64_t words[4];
+
+	for (size_t i = 0; i < count; i++, in += 4) {
+		for (int w = 0; w < 4; w++)
+			words[w] = atomic_load_explicit(in + w, memory_order_relaxed);
+		memcpy(out + i, words, sizeof words);
+	}
+}
+
+/* Does the chunk still hold what it held when we looked?  If so, so did all that was copied since. */
+static bool is_unchanged(const struct ring_file *file, const struct ring_chunk *c)
+{
+	const struct chunk_entry *entry = layout_chunks(file->map) + c->chunk;
+
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&entry->base, memory_order_relaxed) == c->base &&
+	       atomic_load_explicit(&entry->owner, memory_order_relaxed) == c->ring + 1;
+}
+
+/* Events between the cursor and a later place; the cursor goes there. */
+static uint64_t skip_to(struct ring_cursor *cursor, uint64_t position, uint64_t extra)
+{
+	uint64_t slots = position - cursor->position, extras = extra - cursor->extra;
+
+	cursor->position = position;
+	cursor->extra = extra;
+	return extras < slots ? slots - extras : 0;
+}
+
+size_t ring_read(struct ring_scan *scan, const struct ring_file *file, uint32_t ring, struct ring_cursor *cursor,
+		 struct event_slot *out, size_t capacity, struct ring_gap *ret_gap)
+{
+	struct ring_chunk *c;
+
+	ret_gap->events = 0;
+	while ((c = next_chunk(scan, ring, cursor->position)) != NULL) {
+		struct ring_cursor from = *cursor;
+		uint64_t end = c->base + CHUNK_SLOTS, gap = 0;
+		size_t count;
+
+		if (end > scan->produced[ring])
+			end = scan->produced[ring];
+		if (c->base > from.position && c->base < end)
+			gap = skip_to(&from, c->base, c->extra_base);
+		if (end <= from.position || from.position < c->base)
+			return 0;
+		count = end - from.position < capacity ? (size_t)(end - from.position) : capacity;
+		copy_slots(out, layout_chunk(file->map, file->chunk_offset, c->chunk) + 4 * (from.position - c->base), count);
+		if (!is_unchanged(file, c)) {
+			forget_chunk(scan, c);
+			continue;
+		}
+		ret_gap->events = gap;
+		*cursor = from;
+		cursor->position += count;
+		return count;
+	}
+	return 0;
+}
+
+uint64_t ring_read_rest(const struct ring_scan *scan, const struct ring_file *file, uint32_t ring, struct ring_cursor *cursor)
+{
+	uint64_t extra = atomic_load_explicit(&(layout_rings(file->map) + ring)->extra, memory_order_relaxed);
+
+	if (scan->produced[ring] <= cursor->position)
+		return 0;
+	return skip_to(cursor, scan->produced[ring], extra);
+}
+
+void ring_free(const struct ring_file *file, uint32_t ring)
+{
+	struct process_header *h = ring_file_header(file);
+	struct chunk_entry *entries = layout_chunks(file->map);
+	uint32_t chunk_count = file_chunks(file), expected = RING_EXITED;
+
+	for (uint32_t i = 0; i < chunk_count; i++) {
+		if (atomic_load(&entries[i].owner) != ring + 1)
+			continue;
+		atomic_store(&entries[i].base, CHUNK_NO_BASE);
+		atomic_store(&entries[i].owner, CHUNK_FREE);
+		atomic_fetch_add(&h->free_chunks, 1);
+	}
+	if (atomic_compare_exchange_strong(&(layout_rings(file->map) + ring)->state, &expected, RING_FREE))
+		atomic_fetch_add(&h->free_rings, 1);
+}

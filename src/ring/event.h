@@ -1,0 +1,136 @@
+/*
+ * event.h - the event model: kinds, phases, fields, and the 32-byte slot
+ * that carries an event from a door to the trace writer.
+ *
+ * The numbers are those of docs/sbt-format.md and never change meaning.
+ *
+ *        0               8               16      20      24  26  28 29 30 32
+ *        +---------------+---------------+-------+-------+---+---+--+--+---+
+ *        | time (ticks)  | value         | name  | aux   |cpu|dep|k |x | f |
+ *        +---------------+---------------+-------+-------+---+---+--+--+---+
+ *
+ * k is the kind, x the number of continuation slots that follow, and f holds
+ * the phase and says which field `value` and `aux` stand for.  Events with
+ * more fields carry them in the continuation slots, as a list of
+ *
+ *        field (u8), size (u16, little-endian), that many bytes
+ *
+ * preceded by the list's size in bytes (u16).  Numbers are 8 bytes long.
+ */
+#ifndef RING_EVENT_H
+#define RING_EVENT_H
+
+#include <stdint.h>
+
+enum event_kind {
+	EVENT_NONE = 0,
+	EVENT_CPU_CALL = 1,
+	EVENT_SCOPE = 2,
+	EVENT_INSTANT = 3,
+	EVENT_COUNTER = 4,
+	EVENT_CPU_SYSCALL = 5,
+	EVENT_CPU_SAMPLE = 6,
+	EVENT_MEMORY_ALLOC = 7,
+	EVENT_MEMORY_FREE = 8,
+	EVENT_OP = 9,
+	EVENT_RUNTIME_CALL = 10,
+	EVENT_GPU_KERNEL = 11,
+	EVENT_H2D_COPY = 12,
+	EVENT_D2H_COPY = 13,
+	EVENT_D2D_COPY = 14,
+	EVENT_MEMSET = 15,
+	EVENT_SYNC = 16,
+	EVENT_COLLECTIVE = 17,
+	EVENT_FLOW = 18,
+	EVENT_LOST = 19,
+	EVENT_CLOCK_PAIR = 20,
+	EVENT_KIND_COUNT
+};
+
+enum event_phase {
+	PHASE_BEGIN = 0,
+	PHASE_END = 1,
+	PHASE_COMPLETE = 2,
+	PHASE_INSTANT = 3,
+	PHASE_ASYNC_BEGIN = 4,
+	PHASE_ASYNC_END = 5,
+	PHASE_FLOW_OUT = 6,
+	PHASE_FLOW_IN = 7,
+	PHASE_COUNT
+};
+
+enum event_field {
+	FIELD_SHAPE = 0, /* in a file only; in a slot: "value (or aux) is unused" */
+	FIELD_TIME = 1,
+	FIELD_NAME = 2,
+	FIELD_CPU = 3,
+	FIELD_DEPTH = 4,
+	FIELD_DURATION = 5,
+	FIELD_VALUE = 6,
+	FIELD_INTEGER = 7,
+	FIELD_CORRELATION = 8,
+	FIELD_FLOW = 9,
+	FIELD_STACK = 10,
+	FIELD_BYTES = 11,
+	FIELD_GRID_X = 12,
+	FIELD_GRID_Y = 13,
+	FIELD_GRID_Z = 14,
+	FIELD_BLOCK_X = 15,
+	FIELD_BLOCK_Y = 16,
+	FIELD_BLOCK_Z = 17,
+	FIELD_SHARED_MEMORY = 18,
+	FIELD_REGISTERS = 19,
+	FIELD_POINTER = 20,
+	FIELD_NUMA_NODE = 21,
+	FIELD_METADATA = 22, /* bytes: a MessagePack map */
+	FIELD_COUNT = 23,
+	FIELD_REASON = 24,
+	FIELD_ID = 25,
+	FIELD_LINK = 26,
+	FIELD_LIMIT /* number of known fields */
+};
+
+enum lost_reason {
+	LOST_OVERWRITTEN = 1,
+	LOST_REFUSED = 2,
+	LOST_NO_BUFFER = 3,
+	LOST_REENTRY = 4,
+	LOST_NAMES = 5, /* events kept, names not */
+	LOST_UNWRITTEN = 6,
+	LOST_DROPPED = 7,
+	LOST_UNREADABLE = 8,
+	LOST_REASON_COUNT
+};
+
+#define EVENT_CPU_UNKNOWN 0xffffu    /* slot.cpu when the CPU cannot be told */
+#define EVENT_DEPTH_UNMATCHED 0xffffu /* slot.depth of an end that ends nothing */
+
+struct event_slot {
+	uint64_t time;
+	uint64_t value;
+	uint32_t name; /* 0: none */
+	uint32_t aux;
+	uint16_t cpu;
+	uint16_t depth;
+	uint8_t kind;
+	uint8_t extra;  /* continuation slots that follow */
+	uint16_t flags; /* EVENT_FLAGS() */
+};
+
+_Static_assert(sizeof(struct event_slot) == 32, "slots are 32 bytes");
+
+/* flags: bits 0-4 field of value, 5-9 field of aux, 10-12 phase, 13 event has cpu and depth */
+#define EVENT_FLAG_THREAD 0x2000u
+#define EVENT_FLAGS(phase, value_field, aux_field) \
+	((uint16_t)((value_field) | (aux_field) << 5 | (phase) << 10))
+#define EVENT_FLAGS_VALUE(flags) ((flags) & 31u)
+#define EVENT_FLAGS_AUX(flags) ((flags) >> 5 & 31u)
+#define EVENT_FLAGS_PHASE(flags) ((flags) >> 10 & 7u)
+
+/* The names people see ("scope", "gpu_kernel", ...), or NULL. */
+const char *event_kind_name(unsigned kind);
+const char *event_field_name(unsigned field);
+const char *event_lost_reason_name(unsigned reason);
+unsigned event_kind_from_name(const char *name); /* EVENT_NONE when unknown */
+
+#endif

@@ -1,0 +1,436 @@
+#include "ring/producer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ring/memory.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#define PATIENCE 256u       /* refills that do without a new chunk after memory ran out */
+#define BLOCK_NAP_NS 100000 /* between looks whether the recorder has made room */
+
+struct ring_memory *ring_memory_map(uint32_t chunk_limit)
+{
+	size_t size = sizeof(struct ring_memory) + chunk_limit * sizeof(uint32_t);
+	struct ring_memory *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	if (madvise(memory, size, MADV_WIPEONFORK) != 0) {
+		munmap(memory, size);
+		return NULL;
+	}
+	return memory;
+}
+
+/* ---- The process's file ---------------------------------------------------- */
+
+/* "folder/p123", by hand: snprintf is not async-signal-safe. */
+static int process_path(char *path, const char *folder, uint32_t number)
+{
+	char digits[10];
+	size_t n = strlen(folder), d = 0;
+
+	if (n + 2 + sizeof digits + 1 > RING_PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(path, folder, n);
+	path[n++] = '/';
+	path[n++] = 'p';
+	do
+		digits[d++] = (char)('0' + number % 10);
+	while (number /= 10);
+	while (d)
+		path[n++] = digits[--d];
+	path[n] = '\0';
+	return 0;
+}
+
+/* Growing a file past RLIMIT_FSIZE is a signal, so the limit is looked at first. */
+static uint32_t affordable_chunks(uint32_t chunk_limit)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		while (chunk_limit && layout_file_size(chunk_limit) > limit.rlim_cur)
+			chunk_limit /= 2;
+	return chunk_limit;
+}
+
+/* Maps a new file, with fewer chunks where address space is short.  Raw system calls: open() and close() are
+ * cancellation points. */
+static int process_map(struct ring_process *process, uint32_t wanted)
+{
+	uint32_t chunks = affordable_chunks(wanted);
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, process->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	void *map = MAP_FAILED;
+
+	if (fd < 0)
+		return -errno;
+	for (; chunks && map == MAP_FAILED; chunks /= 2) {
+		uint64_t size = layout_file_size(chunks);
+
+		if (ftruncate(fd, (off_t)size) != 0)
+			break;
+		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		process->chunk_limit = chunks;
+	}
+	syscall(SYS_close, fd);
+	if (map == MAP_FAILED)
+		return -ENOMEM;
+	process->map = map;
+	process->chunk_offset = layout_chunk_offset(process->chunk_limit);
+	return 0;
+}
+
+static uint32_t read_command(char *command)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+	long n = 0;
+
+	if (fd >= 0) {
+		n = syscall(SYS_read, fd, command, PROCESS_COMMAND_SIZE);
+		syscall(SYS_close, fd);
+	}
+	return n > 0 ? (uint32_t)n : 0;
+}
+
+static uint64_t pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
+static void process_fill(struct ring_process *process, const struct ring_process_options *options)
+{
+	struct process_header *h = process->map;
+
+	h->magic = PROCESS_MAGIC;
+	h->version = 1;
+	h->number = process->number;
+	h->pid = (uint32_t)syscall(SYS_getpid);
+	h->parent = options->parent;
+	h->first_name = options->first_name;
+	h->chunk_limit = process->chunk_limit;
+	h->chunk_offset = process->chunk_offset;
+	h->file_size = layout_file_size(process->chunk_limit);
+	h->start_ticks = options->start_ticks;
+	h->pid_namespace = pid_namespace();
+	h->flags = options->flags;
+	h->command_size = read_command(h->command);
+	atomic_store_explicit(&h->names, options->first_name, memory_order_relaxed);
+	process->header = h;
+	process->first_name = options->first_name;
+	atomic_store_explicit(&h->ready, 1, memory_order_release);
+}
+
+int ring_process_attach(struct ring_memory *memory, const struct ring_process_options *options)
+{
+	struct ring_process *process = &memory->process;
+	struct session_page *session = options->session;
+	int saved = errno, rc;
+
+	process->session = session;
+	process->chunk_links = memory->chunk_links;
+	process->number = atomic_fetch_add(&session->processes, 1);
+	rc = process_path(process->path, options->folder, process->number);
+	if (rc == 0)
+		rc = process_map(process, options->chunk_limit);
+	if (rc == 0)
+		rc = memory_commit(process->map, 0, sizeof(struct process_header), process->path);
+	if (rc == 0)
+		process_fill(process, options);
+	else
+		ring_count(&session->refused_processes);
+	errno = saved;
+	return rc;
+}
+
+/* ---- Rings ----------------------------------------------------------------- */
+
+static void raise_to(_Atomic uint32_t *mark, uint32_t value)
+{
+	uint32_t seen = atomic_load_explicit(mark, memory_order_relaxed);
+
+	while (seen < value && !atomic_compare_exchange_weak_explicit(mark, &seen, value, memory_order_release,
+								      memory_order_relaxed))
+		;
+}
+
+/* A ring that a thread has left and the recorder has read. */
+static bool reuse_ring(struct ring_process *process, uint32_t *ret)
+{
+	struct ring_header *rings = layout_rings(process->map);
+	uint32_t used = atomic_load(&process->header->rings);
+
+	if (atomic_load_explicit(&process->header->free_rings, memory_order_relaxed) == 0)
+		return false;
+	for (uint32_t i = 0; i < used; i++) {
+		uint32_t state = RING_FREE;
+
+		if (atomic_compare_exchange_strong(&rings[i].state, &state, RING_LIVE)) {
+			atomic_fetch_sub(&process->header->free_rings, 1);
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool new_ring(struct ring_process *process, uint32_t *ret)
+{
+	struct ring_header *rings = layout_rings(process->map);
+	uint32_t i = atomic_fetch_add(&process->rings, 1);
+
+	if (i >= RING_LIMIT) {
+		atomic_fetch_sub(&process->rings, 1);
+		return false;
+	}
+	if (memory_commit(process->map, (uint64_t)((char *)&rings[i] - (char *)process->map), sizeof rings[i], process->path) != 0)
+		return false;
+	atomic_store(&rings[i].state, RING_LIVE);
+	raise_to(&process->header->rings, i + 1);
+	*ret = i;
+	return true;
+}
+
+struct ring_producer *ring_producer_open(struct ring_memory *memory, uint64_t now, uint32_t flags, uint32_t *serial)
+{
+	struct ring_process *process = &memory->process;
+	struct ring_producer *p;
+	struct ring_header *h;
+	uint32_t i;
+
+	if (!reuse_ring(process, &i) && !new_ring(process, &i))
+		return NULL;
+	if (*serial == 0)
+		*serial = atomic_fetch_add(&process->serials, 1) + 1;
+	p = &memory->producers[i];
+	h = layout_rings(process->map) + i;
+	memset(p, 0, sizeof *p);
+	p->process = process;
+	p->index = i;
+	/* A ring that had another thread before goes on counting where that one stopped. */
+	p->produced = atomic_load(&h->produced);
+	p->extra = atomic_load(&h->extra);
+	h->tid = (uint32_t)syscall(SYS_gettid);
+	h->flags = flags;
+	h->start_ticks = now;
+	atomic_store_explicit(&h->name, NAME_NONE, memory_order_relaxed);
+	atomic_store_explicit(&h->serial, *serial, memory_order_release);
+	p->shared = h;
+	return p;
+}
+
+void ring_producer_exit(struct ring_producer *p)
+{
+	struct ring_header *h = p->shared;
+
+	p->shared = NULL;
+	p->cursor = p->end = NULL;
+	if (h)
+		atomic_store_explicit(&h->state, RING_EXITED, memory_order_release);
+}
+
+/* ---- Chunks ---------------------------------------------------------------- */
+
+static struct chunk_entry *entry_of(const struct ring_process *process, uint32_t chunk)
+{
+	return layout_chunks(process->map) + chunk;
+}
+
+/* One that a thread of this process has given back: committed, and counted in the budget already. */
+static bool reuse_chunk(struct ring_process *process, uint32_t *ret)
+{
+	uint32_t used = atomic_load(&process->header->chunks);
+
+	if (atomic_load_explicit(&process->header->free_chunks, memory_order_relaxed) == 0)
+		return false;
+	for (uint32_t i = 0; i < used; i++) {
+		uint32_t owner = CHUNK_FREE;
+
+		if (atomic_compare_exchange_strong(&entry_of(process, i)->owner, &owner, CHUNK_CLAIMED)) {
+			atomic_fetch_sub(&process->header->free_chunks, 1);
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool take_budget(struct session_page *session)
+{
+	uint32_t used = atomic_load_explicit(&session->chunks_used, memory_order_relaxed);
+
+	while (used < session->chunk_limit)
+		if (atomic_compare_exchange_weak(&session->chunks_used, &used, used + 1))
+			return true;
+	return false;
+}
+
+static bool commit_chunk(struct ring_process *process, uint32_t chunk)
+{
+	struct chunk_entry *entry = entry_of(process, chunk);
+
+	return memory_commit(process->map, (uint64_t)((char *)entry - (char *)process->map), sizeof *entry, process->path) == 0 &&
+	       memory_commit(process->map, process->chunk_offset + (uint64_t)chunk * CHUNK_SIZE, CHUNK_SIZE, process->path) == 0;
+}
+
+static bool new_chunk(struct ring_process *process, uint32_t *ret)
+{
+	uint32_t chunk;
+
+	if (atomic_load_explicit(&process->chunks, memory_order_relaxed) >= process->chunk_limit || !take_budget(process->session))
+		return false;
+	chunk = atomic_fetch_add(&process->chunks, 1);
+	if (chunk >= process->chunk_limit) {
+		atomic_fetch_sub(&process->chunks, 1);
+		atomic_fetch_sub(&process->session->chunks_used, 1);
+		return false;
+	}
+	if (!commit_chunk(process, chunk)) {
+		uint32_t next = chunk + 1; /* give the number back, unless somebody has taken the next one */
+
+		atomic_compare_exchange_strong(&process->chunks, &next, chunk);
+		atomic_fetch_sub(&process->session->chunks_used, 1);
+		return false;
+	}
+	atomic_store(&entry_of(process, chunk)->owner, CHUNK_CLAIMED);
+	raise_to(&process->header->chunks, chunk + 1);
+	*ret = chunk;
+	return true;
+}
+
+static bool lease_chunk(struct ring_producer *p, uint32_t *ret)
+{
+	if (reuse_chunk(p->process, ret))
+		return true;
+	if (p->patience) {
+		p->patience--;
+		return false;
+	}
+	if (new_chunk(p->process, ret))
+		return true;
+	p->patience = PATIENCE;
+	return false;
+}
+
+static void append_chunk(struct ring_producer *p, uint32_t chunk)
+{
+	if (p->chunk_count == 0)
+		p->oldest = chunk;
+	else
+		p->process->chunk_links[p->newest] = chunk;
+	p->newest = chunk;
+	p->chunk_count++;
+}
+
+/* Makes the chunk hold the slots that come next.  The order of the stores is what the recorder's second look relies on:
+ * no base, then anything else, then the base. */
+static void begin_chunk(struct ring_producer *p, uint32_t chunk)
+{
+	struct chunk_entry *entry = entry_of(p->process, chunk);
+	slot_word *slots = layout_chunk(p->process->map, p->process->chunk_offset, chunk);
+
+	atomic_store_explicit(&entry->base, CHUNK_NO_BASE, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&entry->extra_base, p->extra, memory_order_relaxed);
+	atomic_store_explicit(&entry->owner, p->index + 1, memory_order_relaxed);
+	atomic_store_explicit(&entry->base, p->produced, memory_order_release);
+	p->cursor = slots;
+	p->end = slots + 4 * CHUNK_SLOTS;
+}
+
+static bool oldest_is_drained(const struct ring_producer *p)
+{
+	uint64_t oldest_end = p->produced - (p->chunk_count - 1) * (uint64_t)CHUNK_SLOTS;
+
+	return atomic_load_explicit(&p->shared->drained, memory_order_acquire) >= oldest_end;
+}
+
+static void recycle_oldest(struct ring_producer *p)
+{
+	uint32_t chunk = p->oldest;
+
+	p->oldest = p->process->chunk_links[chunk];
+	p->chunk_count--;
+	append_chunk(p, chunk);
+	begin_chunk(p, chunk);
+}
+
+/* Waits until the recorder has made room; after the first time in vain nobody in this process waits again. */
+static bool wait_for_room(struct ring_producer *p)
+{
+	struct ring_process *process = p->process;
+	uint64_t naps = process->session->block_timeout_ms * (1000000ull / BLOCK_NAP_NS);
+	struct timespec nap = { 0, BLOCK_NAP_NS };
+
+	for (; naps && !atomic_load_explicit(&process->gave_up_blocking, memory_order_relaxed); naps--) {
+		if (oldest_is_drained(p))
+			return true;
+		syscall(SYS_nanosleep, &nap, NULL);
+	}
+	atomic_store_explicit(&process->gave_up_blocking, 1, memory_order_relaxed);
+	return oldest_is_drained(p);
+}
+
+static bool make_room(struct ring_producer *p)
+{
+	switch (p->process->session->overflow) {
+	case OVERFLOW_WRAP:
+		return true;
+	case OVERFLOW_BLOCK:
+		return wait_for_room(p);
+	default:
+		return false;
+	}
+}
+
+bool ring_producer_refill(struct ring_producer *p)
+{
+	int saved = errno;
+	bool found = true;
+	uint32_t chunk;
+
+	if (p->chunk_count && oldest_is_drained(p)) {
+		recycle_oldest(p);
+	} else if (lease_chunk(p, &chunk)) {
+		append_chunk(p, chunk);
+		begin_chunk(p, chunk);
+	} else if (p->chunk_count && make_room(p)) {
+		recycle_oldest(p);
+	} else {
+		ring_count(p->chunk_count ? &p->shared->refused_full : &p->shared->refused_no_chunk);
+		found = false;
+	}
+	errno = saved;
+	return found;
+}
+
+slot_word *ring_producer_group(struct ring_producer *p, uint32_t count)
+{
+	size_t room = (size_t)(p->end - p->cursor) / 4;
+
+	if (room && room < count) {
+		for (size_t i = 0; i < room; i++)
+			ring_slot_write(p->cursor + 4 * i, 0, 0, 0, 0);
+		p->extra += room;
+		atomic_store_explicit(&p->shared->extra, p->extra, memory_order_relaxed);
+		ring_publish(p, (uint32_t)room);
+	}
+	if (p->cursor == p->end && !ring_producer_refill(p))
+		return NULL;
+	p->extra += count - 1;
+	atomic_store_explicit(&p->shared->extra, p->extra, memory_order_relaxed);
+	return p->cursor;
+}

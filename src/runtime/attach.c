@@ -1,0 +1,160 @@
+/*
+ * attach.c - finds the session and makes this process's file.
+ *
+ * A session is used only when it is what a recorder of this user made, and
+ * when that recorder is still alive: daemons keep our variables for months.
+ * The recorder holds a lock on the session's page while it lives.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inferscope.h"
+#include "runtime/runtime.h"
+
+#define INFERSCOPE_EXPORT __attribute__((visibility("default")))
+
+struct runtime inferscope_runtime;
+extern const struct inferscope_ops inferscope_api;
+
+static bool is_our_folder(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 077);
+}
+
+/* The recorder's lock is gone when it is. */
+static bool recorder_lives(int fd)
+{
+	return flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+static bool is_our_page(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_size >= (off_t)SESSION_PAGE_SIZE;
+}
+
+static struct session_page *map_session(const char *folder)
+{
+	char path[RING_PATH_MAX + sizeof "/" SESSION_FILE];
+	struct session_page *page = MAP_FAILED;
+	int fd;
+
+	if (!is_our_folder(folder))
+		return NULL;
+	strcpy(path, folder);
+	strcat(path, "/" SESSION_FILE);
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return NULL;
+	if (is_our_page(fd) && recorder_lives(fd))
+		page = mmap(NULL, SESSION_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (page == MAP_FAILED)
+		return NULL;
+	if (page->magic == SESSION_MAGIC && page->version == 1 && !atomic_load(&page->closed) && page->chunk_limit > 0 &&
+	    page->chunk_limit <= CHUNK_LIMIT)
+		return page;
+	munmap(page, SESSION_PAGE_SIZE);
+	return NULL;
+}
+
+/* The kernel keeps the CPU's number in the thread's rseq area, which glibc 2.35 and later registers. */
+static ptrdiff_t find_rseq_cpu(void)
+{
+	const ptrdiff_t *offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
+	const unsigned *size = dlsym(RTLD_DEFAULT, "__rseq_size");
+
+	return offset && size && *size > 0 ? *offset + 4 : 0;
+}
+
+static bool load_session(struct runtime *rt)
+{
+	const char *folder = getenv("INFERSCOPE_SESSION"), *enabled = getenv("INFERSCOPE_ENABLED");
+
+	if (!folder || folder[0] != '/' || strlen(folder) >= RING_PATH_MAX - 16 || (enabled && strcmp(enabled, "0") == 0))
+		return false;
+	rt->session = map_session(folder);
+	if (!rt->session)
+		return false;
+	strcpy(rt->folder, folder);
+	rt->clock = rt->session->clock_source;
+	rt->chunk_limit = rt->session->chunk_limit;
+	rt->rseq_cpu = find_rseq_cpu();
+	rt->memory = ring_memory_map(rt->chunk_limit);
+	rt->names = name_table_map();
+	return rt->memory && rt->names;
+}
+
+static bool make_file(struct runtime *rt)
+{
+	struct ring_process_options options = {
+		.session = rt->session,
+		.folder = rt->folder,
+		.start_ticks = clock_ticks(rt->clock),
+		.chunk_limit = rt->chunk_limit,
+		.parent = rt->number,
+		.first_name = atomic_load(&rt->names->next),
+		.flags = rt->number ? PROCESS_FORKED : 0,
+	};
+
+	if (!rt->number)
+		options.first_name = NAME_FIRST;
+	if (atomic_load(&rt->session->closed) || ring_process_attach(rt->memory, &options) != 0)
+		return false;
+	rt->number = rt->memory->process.number + 1;
+	return true;
+}
+
+bool inferscope_attach_process(void)
+{
+	struct runtime *rt = &inferscope_runtime;
+	_Atomic uint32_t *attached = &rt->memory->process.attached;
+	uint32_t state = 0;
+
+	if (atomic_compare_exchange_strong(attached, &state, 1)) {
+		state = make_file(rt) ? 2 : 3;
+		atomic_store(attached, state);
+	}
+	while (state == 1) { /* another thread is at it */
+		syscall(SYS_sched_yield);
+		state = atomic_load(attached);
+	}
+	return state == 2;
+}
+
+static void load_once(void)
+{
+	struct runtime *rt = &inferscope_runtime;
+
+	if (!load_session(rt) || !inferscope_attach_process()) {
+		rt->session = NULL;
+		return;
+	}
+	/* Early, so that the key is among the first, for which glibc needs no memory.  Without one the recorder finds out
+	 * by itself that a thread is gone, later. */
+	rt->has_exit_key = pthread_key_create(&rt->exit_key, inferscope_thread_exit) == 0;
+}
+
+INFERSCOPE_EXPORT const struct inferscope_ops *inferscope_attach(uint32_t abi);
+
+/* What the header calls, once for each program and library that includes it.  NULL: nobody is recording. */
+const struct inferscope_ops *inferscope_attach(uint32_t abi)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int saved = errno;
+
+	pthread_once(&once, load_once);
+	errno = saved;
+	return abi == INFERSCOPE_ABI && inferscope_runtime.session ? &inferscope_api : NULL;
+}
