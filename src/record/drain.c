@@ -1,0 +1,399 @@
+#include "record/drain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "record/drain_state.h"
+#include "trace/reader.h"
+
+#define READ_SLOTS ((size_t)CHUNK_SLOTS)
+#define LOST_SLOTS 2u /* a lost event: head and one continuation */
+
+/* ---- Losses ---------------------------------------------------------------- */
+
+/* The fields of a lost event that do not fit its head. */
+static void lost_fields(uint8_t bytes[22], uint64_t count, uint64_t reason)
+{
+	uint16_t size = 8;
+
+	bytes[0] = FIELD_COUNT;
+	memcpy(bytes + 1, &size, 2);
+	memcpy(bytes + 3, &count, 8);
+	bytes[11] = FIELD_REASON;
+	memcpy(bytes + 12, &size, 2);
+	memcpy(bytes + 14, &reason, 8);
+}
+
+static struct event_slot lost_slot(uint64_t from, uint64_t to)
+{
+	return (struct event_slot){
+		.time = from,
+		.value = to > from ? to - from : 0,
+		.cpu = EVENT_CPU_UNKNOWN,
+		.kind = EVENT_LOST,
+		.flags = EVENT_FLAGS(PHASE_COMPLETE, FIELD_DURATION, 0),
+	};
+}
+
+/* In front of slots that are in place already. */
+static void put_lost(struct event_slot *out, uint64_t from, uint64_t to, uint64_t count, uint64_t reason)
+{
+	uint8_t bytes[sizeof *out] = { 0 }, *list = bytes + 2;
+	uint16_t total = 22;
+
+	out[0] = lost_slot(from, to);
+	out[0].extra = 1;
+	memcpy(bytes, &total, 2);
+	lost_fields(list, count, reason);
+	memcpy(out + 1, bytes, sizeof bytes);
+}
+
+static void write_lost(struct drain *d, struct drain_process *p, uint32_t track, uint64_t from, uint64_t to, uint64_t count,
+		       uint64_t reason, struct error *err)
+{
+	struct event_slot slot = lost_slot(from, to);
+	uint8_t bytes[22];
+
+	if (count == 0 || track == NO_TRACK)
+		return;
+	lost_fields(bytes, count, reason);
+	(void)trace_writer_event(d->writer, track, &slot, bytes, sizeof bytes, err);
+	if (reason == LOST_NAMES)
+		return;
+	d->totals.lost += count;
+	p->accounted += count;
+}
+
+/* ---- From ring to block ---------------------------------------------------- */
+
+struct sifted {
+	size_t kept;     /* slots */
+	uint64_t events;
+	uint64_t extra;  /* continuations and padding, kept or not */
+	uint64_t unreadable;
+};
+
+/* Checks the slots, drops padding and nonsense, and translates names, in place. */
+static struct sifted sift(struct drain *d, struct drain_process *p, struct event_slot *slots, size_t count)
+{
+	struct sifted s = { 0 };
+
+	for (size_t i = 0; i < count;) {
+		struct event_slot slot = slots[i];
+		size_t size = 1 + (size_t)slot.extra;
+
+		if (slot.kind == EVENT_NONE) { /* padding before an event that did not fit its chunk */
+			s.extra++;
+			i++;
+			continue;
+		}
+		if (slot.kind >= EVENT_KIND_COUNT || slot.kind == EVENT_LOST || size > count - i) {
+			s.unreadable++;
+			i++;
+			continue;
+		}
+		slot.name = slot.name < p->name_count + p->first_name && slot.name >= p->first_name &&
+					    p->names[slot.name - p->first_name] ?
+				    p->names[slot.name - p->first_name] : drain_name(d, p, slot.name);
+		slots[s.kept] = slot;
+		if (size > 1)
+			memmove(slots + s.kept + 1, slots + i + 1, (size - 1) * sizeof *slots);
+		s.kept += size;
+		s.extra += size - 1;
+		s.events++;
+		i += size;
+	}
+	return s;
+}
+
+/* What the writer has on disk, the thread may overwrite. */
+static void publish_drained(struct drain_process *p, uint32_t ring, uint64_t position)
+{
+	struct drain_ring *r = &p->rings[ring];
+
+	if (r->drained == position)
+		return;
+	r->drained = position;
+	atomic_store_explicit(&(layout_rings(p->file.map) + ring)->drained, position, memory_order_release);
+}
+
+static void hand_over(struct drain *d, struct drain_process *p, uint32_t ring, size_t slots)
+{
+	struct drain_ring *r = &p->rings[ring];
+	uint64_t ticket = trace_writer_commit(d->writer, r->track, slots, r->cursor.position);
+
+	if (ticket != r->ticket && r->ticket <= trace_writer_flushed(d->writer))
+		publish_drained(p, ring, r->handed);
+	r->ticket = ticket;
+	r->handed = r->cursor.position;
+}
+
+/* Moves slots of one chunk.  How many were read, or negative. */
+static int64_t move_some(struct drain *d, struct drain_process *p, uint32_t ring, struct error *err)
+{
+	struct drain_ring *r = &p->rings[ring];
+	struct event_slot *out = trace_writer_run(d->writer, r->track, READ_SLOTS + 2 * LOST_SLOTS, err);
+	struct ring_gap gap;
+	struct sifted s;
+	size_t read, shift = 0;
+	uint64_t first;
+
+	if (!out)
+		return -ENOMEM;
+	read = ring_read(&d->scan, &p->file, ring, &r->cursor, out, READ_SLOTS, &gap);
+	if (read == 0)
+		return 0;
+	s = sift(d, p, out, read);
+	r->cursor.extra += s.extra;
+	first = s.kept ? out[0].time : r->last_time;
+	if (gap.events)
+		shift += LOST_SLOTS;
+	if (s.unreadable)
+		shift += LOST_SLOTS;
+	if (shift)
+		memmove(out + shift, out, s.kept * sizeof *out);
+	if (gap.events)
+		put_lost(out, r->last_time, first, gap.events, LOST_OVERWRITTEN);
+	if (s.unreadable)
+		put_lost(out + shift - LOST_SLOTS, r->last_time, first, s.unreadable, LOST_UNREADABLE);
+	for (size_t i = shift; i < shift + s.kept; i += 1 + (size_t)out[i].extra)
+		r->last_time = out[i].time;
+	d->totals.recorded += s.events;
+	d->totals.lost += gap.events + s.unreadable;
+	p->accounted += s.events + gap.events + s.unreadable;
+	hand_over(d, p, ring, shift + s.kept);
+	return (int64_t)read;
+}
+
+/* ---- Refusals: events that never became slots ------------------------------- */
+
+static void look_at_refusals(struct drain *d, struct drain_process *p, uint32_t ring, uint64_t now, struct error *err)
+{
+	static const uint64_t reasons[3] = { LOST_REFUSED, LOST_NO_BUFFER, LOST_REENTRY };
+	struct ring_header *h = layout_rings(p->file.map) + ring;
+	struct drain_ring *r = &p->rings[ring];
+	const uint64_t counts[3] = {
+		atomic_load_explicit(&h->refused_full, memory_order_relaxed),
+		atomic_load_explicit(&h->refused_no_chunk, memory_order_relaxed),
+		atomic_load_explicit(&h->refused_reentry, memory_order_relaxed),
+	};
+
+	for (int i = 0; i < 3; i++) {
+		if (counts[i] <= r->refused[i])
+			continue;
+		write_lost(d, p, r->track, p->last_look, now, counts[i] - r->refused[i], reasons[i], err);
+		r->refused[i] = counts[i];
+	}
+}
+
+static void look_at_process(struct drain *d, struct drain_process *p, uint64_t now, struct error *err)
+{
+	struct process_header *h = ring_file_header(&p->file);
+	uint64_t names = atomic_load_explicit(&h->names_refused, memory_order_relaxed);
+	uint64_t no_ring = atomic_load_explicit(&h->refused_no_ring, memory_order_relaxed);
+
+	if (names > p->names_refused) {
+		write_lost(d, p, drain_wide_track(d, p), p->last_look, now, names - p->names_refused, LOST_NAMES, err);
+		d->totals.names_refused += names - p->names_refused;
+		p->names_refused = names;
+	}
+	if (no_ring > p->refused_no_ring) {
+		write_lost(d, p, drain_wide_track(d, p), p->last_look, now, no_ring - p->refused_no_ring, LOST_NO_BUFFER, err);
+		p->refused_no_ring = no_ring;
+	}
+	p->last_look = now;
+}
+
+/* ---- Passes ---------------------------------------------------------------- */
+
+static int grow_rings(struct drain_process *p, uint32_t count)
+{
+	struct drain_ring *bigger;
+	uint32_t capacity = p->ring_count ? p->ring_count : 8;
+
+	if (count <= p->ring_count)
+		return 0;
+	while (capacity < count)
+		capacity *= 2;
+	bigger = realloc(p->rings, capacity * sizeof *bigger);
+	if (!bigger)
+		return -ENOMEM;
+	memset(bigger + p->ring_count, 0, (capacity - p->ring_count) * sizeof *bigger);
+	p->rings = bigger;
+	p->ring_count = capacity;
+	return 0;
+}
+
+static bool has_news(const struct drain_process *p, uint32_t rings)
+{
+	const struct ring_header *h = layout_rings(p->file.map);
+
+	for (uint32_t i = 0; i < rings; i++)
+		if (i >= p->ring_count || p->rings[i].serial == 0 ||
+		    atomic_load_explicit(&h[i].produced, memory_order_relaxed) > p->rings[i].cursor.position)
+			return true;
+	return false;
+}
+
+/* A thread that has left, and whose events are all on disk: others may have its memory. */
+static void release_exited(struct drain *d, struct drain_process *p, uint32_t ring)
+{
+	struct ring_header *h = layout_rings(p->file.map) + ring;
+	struct drain_ring *r = &p->rings[ring];
+
+	if (r->handed != r->drained && r->ticket <= trace_writer_flushed(d->writer))
+		publish_drained(p, ring, r->handed);
+	if (atomic_load_explicit(&h->state, memory_order_acquire) != RING_EXITED || r->serial == 0)
+		return;
+	if (atomic_load_explicit(&h->produced, memory_order_acquire) != r->cursor.position || r->drained != r->cursor.position)
+		return;
+	drain_track_end(d, p, ring);
+	ring_free(&p->file, ring);
+}
+
+static int64_t drain_process_pass(struct drain *d, struct drain_process *p, struct error *err)
+{
+	uint64_t now = clock_ticks(d->clock);
+	int64_t moved = 0, n;
+	uint32_t rings = ring_file_rings(&p->file);
+
+	if (has_news(p, rings)) {
+		if (ring_scan(&d->scan, &p->file) != 0 || grow_rings(p, rings) != 0)
+			return -ENOMEM;
+		rings = d->scan.ring_count < rings ? d->scan.ring_count : rings;
+		for (uint32_t i = 0; i < rings; i++) {
+			if (drain_ring_track(d, p, i) != 0)
+				continue;
+			for (n = 1; n > 0 && d->scan.produced[i] > p->rings[i].cursor.position; moved += n)
+				if ((n = move_some(d, p, i, err)) < 0)
+					return n;
+		}
+	}
+	rings = rings < p->ring_count ? rings : p->ring_count;
+	for (uint32_t i = 0; i < rings; i++) {
+		if (p->rings[i].serial == 0)
+			continue;
+		drain_ring_name(d, p, i);
+		look_at_refusals(d, p, i, now, err);
+		release_exited(d, p, i);
+	}
+	look_at_process(d, p, now, err);
+	return moved;
+}
+
+int64_t drain_pass(struct drain *d, struct error *err)
+{
+	int64_t moved = 0, n;
+
+	drain_find_processes(d, err);
+	for (uint32_t i = 0; i < d->process_count; i++) {
+		if (!d->processes[i] || !d->processes[i]->file.map)
+			continue;
+		n = drain_process_pass(d, d->processes[i], err);
+		if (n < 0)
+			return n;
+		moved += n;
+	}
+	return moved;
+}
+
+/* The process will write no more: what no chunk holds is lost, and every counter is final. */
+static void read_to_the_end(struct drain *d, struct drain_process *p, struct error *err)
+{
+	uint64_t now = clock_ticks(d->clock);
+
+	if (drain_process_pass(d, p, err) < 0 || ring_scan(&d->scan, &p->file) != 0)
+		return;
+	for (uint32_t i = 0; i < d->scan.ring_count && i < p->ring_count; i++) {
+		struct drain_ring *r = &p->rings[i];
+		uint64_t rest = r->serial ? ring_read_rest(&d->scan, &p->file, i, &r->cursor) : 0;
+
+		write_lost(d, p, r->track, r->last_time, now, rest, LOST_OVERWRITTEN, err);
+	}
+}
+
+/* What the producers say they wrote, to hold against what was recorded and lost. */
+static uint64_t count_produced(const struct drain_process *p)
+{
+	const struct ring_header *h = layout_rings(p->file.map);
+	uint64_t events = atomic_load(&ring_file_header(&p->file)->refused_no_ring);
+
+	for (uint32_t i = 0; i < ring_file_rings(&p->file); i++)
+		events += atomic_load(&h[i].produced) - atomic_load(&h[i].extra) + atomic_load(&h[i].refused_full) +
+			  atomic_load(&h[i].refused_no_chunk) + atomic_load(&h[i].refused_reentry);
+	return events;
+}
+
+static void end_process(struct drain *d, struct drain_process *p, uint32_t flags, struct error *err)
+{
+	if (flags & TRACE_PROCESS_ENDED) {
+		read_to_the_end(d, p, err);
+		d->totals.produced += count_produced(p);
+	} else { /* it goes on writing: what it had written up to here is what we have seen of it */
+		(void)drain_process_pass(d, p, err);
+		d->totals.produced += p->accounted;
+	}
+	/* Its memory goes when it is closed, so what was in it has to be on disk before. */
+	(void)trace_writer_flush(d->writer, err);
+	drain_process_close(d, p, flags);
+}
+
+void drain_reap(struct drain *d, struct error *err)
+{
+	for (uint32_t i = 0; i < d->process_count; i++) {
+		struct drain_process *p = d->processes[i];
+
+		if (p && p->file.map && drain_process_ended(p))
+			end_process(d, p, TRACE_PROCESS_ENDED, err);
+	}
+}
+
+void drain_finish(struct drain *d, struct error *err)
+{
+	d->finishing = true;
+	drain_find_processes(d, err);
+	for (uint32_t i = 0; i < d->process_count; i++) {
+		struct drain_process *p = d->processes[i];
+
+		if (p && p->file.map)
+			end_process(d, p, drain_process_ended(p) ? TRACE_PROCESS_ENDED : TRACE_PROCESS_RUNNING, err);
+	}
+}
+
+struct drain_totals drain_totals(const struct drain *d)
+{
+	struct drain_totals totals = d->totals;
+
+	totals.refused_processes = (uint32_t)atomic_load(&d->session->page->refused_processes);
+	return totals;
+}
+
+int drain_new(struct drain **ret, struct session *session, struct trace_writer *writer, uint32_t next_track)
+{
+	struct drain *d = calloc(1, sizeof *d);
+	struct stat st;
+
+	if (!d)
+		return -ENOMEM;
+	d->session = session;
+	d->writer = writer;
+	d->clock = session->page->clock_source;
+	d->next_track = next_track;
+	d->pid_namespace = stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
+	*ret = d;
+	return 0;
+}
+
+void drain_free(struct drain *d)
+{
+	if (!d)
+		return;
+	for (uint32_t i = 0; i < d->process_count; i++)
+		drain_process_free(d->processes[i]);
+	free(d->processes);
+	free(d->resumed);
+	ring_scan_release(&d->scan);
+	free(d);
+}

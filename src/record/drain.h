@@ -1,0 +1,50 @@
+/*
+ * drain.h - moves events from the rings of all processes into the trace.
+ *
+ * One pass looks at every process of the session, copies what is new, checks
+ * and translates it, and hands it to the writer.  A slot counts as drained, and
+ * its memory may be reused, when the block that holds it is in the file: so
+ * that nothing is lost when the recorder is killed.
+ */
+#ifndef RECORD_DRAIN_H
+#define RECORD_DRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "record/session.h"
+#include "trace/writer.h"
+
+struct drain;
+
+struct drain_totals {
+	uint64_t produced; /* events, refused ones included */
+	uint64_t recorded;
+	uint64_t lost;
+	uint64_t names_refused;
+	uint32_t processes, threads;
+	uint32_t refused_processes; /* that could not make their file */
+};
+
+/* Borrows session and writer.  next_track is the first track number to use (after those the caller has defined). */
+int drain_new(struct drain **ret, struct session *session, struct trace_writer *writer, uint32_t next_track);
+void drain_free(struct drain *drain);
+
+/* What a file that is being recovered holds already: its processes and tracks, and how far each track had got. */
+struct trace_reader;
+int drain_resume(struct drain *drain, struct trace_reader *reader, struct error *err);
+
+/* One pass.  Returns how many slots were moved, or negative when memory ran out (and the pass is incomplete). */
+int64_t drain_pass(struct drain *drain, struct error *err);
+
+/* Which processes have ended?  Their rings are read to the end, and their memory is given back. */
+void drain_reap(struct drain *drain, struct error *err);
+
+/* The last pass, when the recording is over: what is left is read, what still runs is marked so. */
+void drain_finish(struct drain *drain, struct error *err);
+
+struct drain_totals drain_totals(const struct drain *drain);
+
+#endif

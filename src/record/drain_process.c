@@ -1,0 +1,270 @@
+/*
+ * drain_process.c - processes as they come and go, and their names.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "record/drain_state.h"
+#include "ring/names.h"
+
+/* The arguments as one line; NULs between them become spaces. */
+static uint32_t command_string(struct drain *d, const struct process_header *h)
+{
+	char text[PROCESS_COMMAND_SIZE];
+	uint32_t size = h->command_size;
+
+	if (size > sizeof text)
+		size = sizeof text;
+	memcpy(text, h->command, size);
+	while (size && text[size - 1] == '\0')
+		size--;
+	for (uint32_t i = 0; i < size; i++)
+		if (text[i] == '\0')
+			text[i] = ' ';
+	return trace_writer_string(d->writer, text, size);
+}
+
+/* The program's file name, from the first argument. */
+static uint32_t name_string(struct drain *d, const struct process_header *h)
+{
+	char text[PROCESS_COMMAND_SIZE + 1];
+	const char *slash;
+
+	memcpy(text, h->command, PROCESS_COMMAND_SIZE);
+	text[PROCESS_COMMAND_SIZE] = '\0';
+	slash = strrchr(text, '/');
+	return trace_writer_string(d->writer, slash ? slash + 1 : text, strlen(slash ? slash + 1 : text));
+}
+
+static pid_t parent_pid(pid_t pid)
+{
+	char path[32], text[512], *close_paren;
+	int fd, ppid = 0;
+	ssize_t n;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	close_paren = strrchr(text, ')');
+	return close_paren && sscanf(close_paren + 1, " %*c %d", &ppid) == 1 ? ppid : 0;
+}
+
+static struct drain_process *by_pid(const struct drain *d, pid_t pid)
+{
+	for (uint32_t i = d->process_count; pid > 0 && i-- > 0;)
+		if (d->processes[i] && d->processes[i]->entry.pid == (uint64_t)pid)
+			return d->processes[i];
+	return NULL;
+}
+
+/* The process a forked one inherited its names from; NULL for others, and for nonsense. */
+static const struct drain_process *names_parent(const struct drain *d, const struct ring_file *file)
+{
+	uint32_t parent = file->parent;
+
+	return (file->flags & PROCESS_FORKED) && parent && parent <= d->process_count && parent - 1 < file->number ?
+		       d->processes[parent - 1] : NULL;
+}
+
+static void describe(struct drain *d, struct drain_process *p)
+{
+	const struct process_header *h = ring_file_header(&p->file);
+	const struct drain_process *before = by_pid(d, (pid_t)p->file.pid), *parent = p->parent;
+
+	if (!parent)
+		parent = before ? before : by_pid(d, parent_pid((pid_t)p->file.pid));
+	p->entry = (struct trace_process){
+		.id = p->id,
+		.pid = p->file.pid,
+		.parent = parent ? (int64_t)parent->id : -1,
+		.start = (int64_t)p->file.start_ticks,
+		.flags = p->file.flags & PROCESS_FORKED ? TRACE_PROCESS_FORKED : 0,
+		.name = name_string(d, h),
+		.command = command_string(d, h),
+	};
+	(void)trace_writer_process(d->writer, &p->entry);
+	if (before && !p->parent && !before->dead) { /* the same pid, and not by fork: the old program was replaced */
+		struct drain_process *old = d->processes[before->number];
+
+		old->entry.flags |= TRACE_PROCESS_EXEC;
+		(void)trace_writer_process(d->writer, &old->entry);
+	}
+}
+
+static int open_pidfd(const struct drain *d, const struct ring_file *file)
+{
+	if (file->pid_namespace != d->pid_namespace || file->pid == 0)
+		return -1;
+	return (int)syscall(SYS_pidfd_open, (pid_t)file->pid, 0);
+}
+
+static struct drain_process *new_process(struct drain *d, uint32_t number, const struct ring_file *file)
+{
+	struct drain_process *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return NULL;
+	p->file = *file;
+	p->file.number = number;
+	p->number = number;
+	p->id = d->next_process++;
+	p->parent = names_parent(d, &p->file);
+	p->first_name = p->parent ? file->first_name : NAME_FIRST;
+	p->wide_track = NO_TRACK;
+	p->pidfd = open_pidfd(d, file);
+	if (p->pidfd < 0 && errno == ESRCH && file->pid_namespace == d->pid_namespace)
+		p->dead = true; /* ended before we saw it */
+	p->last_look = p->file.start_ticks;
+	d->totals.processes++;
+	describe(d, p);
+	return p;
+}
+
+static int grow_table(struct drain *d, uint32_t count)
+{
+	struct drain_process **bigger;
+
+	if (count <= d->process_count)
+		return 0;
+	bigger = realloc(d->processes, count * sizeof *bigger);
+	if (!bigger)
+		return -ENOMEM;
+	memset(bigger + d->process_count, 0, (count - d->process_count) * sizeof *bigger);
+	d->processes = bigger;
+	d->process_count = count;
+	return 0;
+}
+
+void drain_find_processes(struct drain *d, struct error *err)
+{
+	uint32_t count = atomic_load(&d->session->page->processes);
+
+	if (count > 1u << 20) /* nonsense in the page */
+		count = 1u << 20;
+	if (grow_table(d, count) != 0)
+		return;
+	for (uint32_t i = 0; i < d->process_count; i++) {
+		struct ring_file file;
+
+		if (d->processes[i] || ring_file_open(&file, d->session->folder_fd, i, err) != 0)
+			continue;
+		d->processes[i] = new_process(d, i, &file);
+		if (!d->processes[i])
+			ring_file_close(&file);
+	}
+}
+
+bool drain_process_ended(const struct drain_process *p)
+{
+	struct pollfd fd = { .fd = p->pidfd, .events = POLLIN };
+
+	return p->dead || (p->pidfd >= 0 && poll(&fd, 1, 0) == 1);
+}
+
+/* A child may still want the names of a parent that is gone, so all of them are looked up now. */
+static void keep_names(struct drain *d, struct drain_process *p)
+{
+	uint32_t end = atomic_load(&ring_file_header(&p->file)->names);
+
+	for (uint32_t id = p->first_name; id < end && id < NAME_LIMIT; id++)
+		(void)drain_name(d, p, id);
+}
+
+static void give_back_budget(struct session_page *page, uint32_t chunks)
+{
+	uint32_t used = atomic_load(&page->chunks_used);
+
+	while (!atomic_compare_exchange_weak(&page->chunks_used, &used, used > chunks ? used - chunks : 0))
+		;
+}
+
+void drain_process_close(struct drain *d, struct drain_process *p, uint32_t flags)
+{
+	uint32_t chunks = atomic_load(&ring_file_header(&p->file)->chunks);
+	char name[16];
+
+	keep_names(d, p);
+	p->entry.flags |= flags;
+	p->entry.end = (int64_t)clock_ticks(d->clock);
+	(void)trace_writer_process(d->writer, &p->entry);
+	if (flags & TRACE_PROCESS_ENDED) {
+		snprintf(name, sizeof name, "p%u", p->number);
+		(void)unlinkat(d->session->folder_fd, name, 0);
+		give_back_budget(d->session->page, chunks);
+	}
+	ring_file_close(&p->file);
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	p->pidfd = -1;
+	p->dead = true;
+}
+
+void drain_process_free(struct drain_process *p)
+{
+	if (!p)
+		return;
+	ring_file_close(&p->file);
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	free(p->names);
+	free(p->rings);
+	free(p->tracks);
+	free(p);
+}
+
+/* ---- Names ----------------------------------------------------------------- */
+
+static int grow_names(struct drain_process *p, uint32_t count)
+{
+	uint32_t capacity = p->name_count ? p->name_count : 64, *bigger;
+
+	while (capacity < count)
+		capacity *= 2;
+	bigger = realloc(p->names, capacity * sizeof *bigger);
+	if (!bigger)
+		return -ENOMEM;
+	memset(bigger + p->name_count, 0, (capacity - p->name_count) * sizeof *bigger);
+	p->names = bigger;
+	p->name_count = capacity;
+	return 0;
+}
+
+static uint32_t look_up(struct drain *d, struct drain_process *p, uint32_t id)
+{
+	size_t size;
+	const uint8_t *text = p->file.map && id < atomic_load(&ring_file_header(&p->file)->names) ?
+				      name_in_file(p->file.map, p->first_name, id, &size) : NULL;
+	char copy[NAME_MAX_BYTES];
+
+	if (!text)
+		return trace_writer_string(d->writer, "[name lost]", 11);
+	memcpy(copy, text, size); /* the program could still be writing there */
+	return size ? trace_writer_string(d->writer, copy, size) : trace_writer_string(d->writer, "[no name]", 9);
+}
+
+uint32_t drain_name(struct drain *d, struct drain_process *p, uint32_t id)
+{
+	if (id == NAME_NONE)
+		return 0;
+	if (id == NAME_TOO_MANY)
+		return trace_writer_string(d->writer, "[too many names]", 16);
+	while (id < p->first_name && p->parent)
+		p = d->processes[p->parent->number];
+	if (id < p->first_name || id >= NAME_LIMIT)
+		return trace_writer_string(d->writer, "[name lost]", 11);
+	if (id - p->first_name >= p->name_count && grow_names(p, id - p->first_name + 1) != 0)
+		return 0;
+	if (p->names[id - p->first_name] == 0)
+		p->names[id - p->first_name] = look_up(d, p, id);
+	return p->names[id - p->first_name];
+}

@@ -1,0 +1,206 @@
+#include "record/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- Starting -------------------------------------------------------------- */
+
+int target_prepare(struct target *target, struct error *err)
+{
+	struct sigaction by_default = { .sa_handler = SIG_DFL };
+	sigset_t all;
+
+	*target = (struct target)TARGET_INIT;
+	sigfillset(&all);
+	/* Faults of our own must not be held back: they would loop. */
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sigdelset(&all, SIGFPE);
+	sigdelset(&all, SIGILL);
+	sigdelset(&all, SIGTRAP);
+	sigdelset(&all, SIGABRT);
+	sigdelset(&all, SIGSYS);
+	if (sigprocmask(SIG_BLOCK, &all, &target->inherited_mask) != 0)
+		return error_errno(err, -errno, "cannot block signals");
+	/* Started with SIGCHLD ignored, we would never learn how the program ended. */
+	sigaction(SIGCHLD, &by_default, &target->inherited_chld);
+	target->signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	return target->signal_fd < 0 ? error_errno(err, -errno, "cannot open a signal descriptor") : 0;
+}
+
+static size_t name_length(const char *variable)
+{
+	return strcspn(variable, "=");
+}
+
+/* Our environment with some variables added or replaced; NULL when out of memory. */
+static char **make_environment(char *const added[])
+{
+	size_t count = 0, n = 0, extra = 0;
+	char **env;
+
+	while (environ[count])
+		count++;
+	while (added[extra])
+		extra++;
+	env = calloc(count + extra + 1, sizeof *env);
+	if (!env)
+		return NULL;
+	for (size_t i = 0; i < count; i++) {
+		size_t j = 0;
+
+		while (added[j] && strncmp(environ[i], added[j], name_length(added[j]) + 1) != 0)
+			j++;
+		if (!added[j])
+			env[n++] = environ[i];
+	}
+	for (size_t j = 0; j < extra; j++)
+		env[n++] = added[j];
+	return env;
+}
+
+/* In the child.  What goes wrong is told through the pipe, which a successful exec closes. */
+static void become_target(const struct target *target, char *const argv[], char **env, int pipe_fd)
+{
+	int code;
+
+	sigaction(SIGCHLD, &target->inherited_chld, NULL);
+	sigprocmask(SIG_SETMASK, &target->inherited_mask, NULL);
+	environ = env;
+	execvp(argv[0], argv);
+	code = errno;
+	(void)!write(pipe_fd, &code, sizeof code);
+	_exit(127);
+}
+
+static int explain_exec(const char *command, int code, struct error *err)
+{
+	bool missing = code == ENOENT || code == ENOTDIR;
+
+	if (missing && access(command, F_OK) == 0 && strchr(command, '/')) /* the interpreter in its first line */
+		error_set(err, -code, "cannot run %s: the interpreter it names is missing", command);
+	else if (missing)
+		error_set(err, -code, "%s: command not found", command);
+	else
+		error_errno(err, -code, "cannot run %s", command);
+	if (err)
+		err->exit_code = missing ? 127 : 126;
+	return -code;
+}
+
+int target_start(struct target *target, char *const argv[], char *const added[], struct error *err)
+{
+	char **env = make_environment(added);
+	int pipes[2] = { -1, -1 }, code = 0, rc = 0;
+
+	if (!env)
+		return error_set(err, -ENOMEM, "out of memory");
+	if (pipe2(pipes, O_CLOEXEC) != 0)
+		rc = error_errno(err, -errno, "cannot make a pipe");
+	if (rc == 0) {
+		target->pid = fork();
+		if (target->pid == 0)
+			become_target(target, argv, env, pipes[1]);
+		if (target->pid < 0)
+			rc = error_errno(err, -errno, "cannot start a process");
+	}
+	if (pipes[1] >= 0)
+		close(pipes[1]);
+	if (rc == 0 && read(pipes[0], &code, sizeof code) == sizeof code) {
+		waitpid(target->pid, NULL, 0);
+		target->pid = -1;
+		rc = explain_exec(argv[0], code, err);
+	}
+	if (pipes[0] >= 0)
+		close(pipes[0]);
+	free(env);
+	return rc;
+}
+
+/* ---- While it runs --------------------------------------------------------- */
+
+/*
+ * Signals from the terminal reach the program by themselves, since it is in our
+ * process group.  So do those that a member of the group sent, which are meant
+ * for all of it.  What somebody sent to us was meant for the program.
+ */
+static bool is_for_target(const struct target *target, const struct signalfd_siginfo *info)
+{
+	if (info->ssi_signo == SIGCHLD || info->ssi_code > 0)
+		return false;
+	if (info->ssi_signo == SIGCONT)
+		return target->stopped;
+	return info->ssi_pid == 0 || (pid_t)info->ssi_pid == target->pid || getpgid((pid_t)info->ssi_pid) != getpgrp();
+}
+
+static void pass_on(const struct target *target, const struct signalfd_siginfo *info)
+{
+	union sigval value = { .sival_ptr = (void *)(uintptr_t)info->ssi_ptr };
+
+	if (info->ssi_code == SI_QUEUE)
+		sigqueue(target->pid, (int)info->ssi_signo, value);
+	else
+		kill(target->pid, (int)info->ssi_signo);
+}
+
+/* As process 1 of a container we inherit orphans, so every child is waited for, not only ours. */
+static void reap(struct target *target)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
+		if (pid != target->pid)
+			continue;
+		if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
+			target->stopped = WIFSTOPPED(status);
+		} else {
+			target->ended = true;
+			target->status = status;
+		}
+	}
+}
+
+void target_handle_events(struct target *target)
+{
+	struct signalfd_siginfo info;
+
+	reap(target);
+	while (read(target->signal_fd, &info, sizeof info) == sizeof info)
+		if (!target->ended && is_for_target(target, &info))
+			pass_on(target, &info);
+	reap(target);
+}
+
+void target_stop_along(struct target *target)
+{
+	if (!target->stopped || target->ended)
+		return;
+	kill(getpid(), SIGSTOP);
+	/* Continued.  Mostly the whole group was, but if it was only us, the program has to hear of it. */
+	target_handle_events(target);
+	if (target->stopped && !target->ended)
+		kill(target->pid, SIGCONT);
+	target->stopped = false;
+}
+
+/* ---- After ----------------------------------------------------------------- */
+
+int target_exit_status(const struct target *target)
+{
+	return WIFSIGNALED(target->status) ? 128 + WTERMSIG(target->status) : WEXITSTATUS(target->status);
+}
+
+void target_release(struct target *target)
+{
+	if (target->signal_fd >= 0)
+		close(target->signal_fd);
+	target->signal_fd = -1;
+}

@@ -1,0 +1,45 @@
+/*
+ * target.h - the profiled program: started as our child, and otherwise left as it would be without us.
+ *
+ * It keeps our standard streams, working directory, process group and the
+ * signal mask and dispositions that we were started with.
+ */
+#ifndef RECORD_TARGET_H
+#define RECORD_TARGET_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct target {
+	pid_t pid;
+	int signal_fd; /* all signals that we can catch arrive here */
+	sigset_t inherited_mask;
+	struct sigaction inherited_chld;
+	bool stopped;
+	bool ended;
+	int status; /* of waitpid */
+};
+#define TARGET_INIT { .pid = -1, .signal_fd = -1 }
+
+/* Blocks all signals in this process and opens signal_fd.  Before anything that must not be interrupted. */
+int target_prepare(struct target *target, struct error *err);
+
+/* Starts argv with NAME=VALUE strings added to its environment.  Fails with err->exit_code 127 when there is no such
+ * command and 126 when it cannot be executed. */
+int target_start(struct target *target, char *const argv[], char *const added[], struct error *err);
+
+/* Takes in signals (passing on those that were meant for the program) and changes of our children's state. */
+void target_handle_events(struct target *target);
+
+/* If the program has been stopped, stops this process too, until somebody continues it. */
+void target_stop_along(struct target *target);
+
+/* What a shell would say: the exit status, or 128 and the signal. */
+int target_exit_status(const struct target *target);
+
+void target_release(struct target *target);
+
+#endif

@@ -1,0 +1,101 @@
+#include "record/trace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int make_absolute(char *ret, const char *path, struct error *err)
+{
+	char cwd[RECORDING_PATH_MAX];
+	int n;
+
+	if (path[0] == '/')
+		n = snprintf(ret, RECORDING_PATH_MAX, "%s", path);
+	else if (getcwd(cwd, sizeof cwd))
+		n = snprintf(ret, RECORDING_PATH_MAX, "%s/%s", cwd, path);
+	else
+		return error_errno(err, -errno, "cannot tell the working directory");
+	return n < RECORDING_PATH_MAX - 32 ? 0 : error_set(err, -ENAMETOOLONG, "%s: the path is too long", path);
+}
+
+/* Renaming a file onto a device or a pipe would replace it. */
+static int check_place(const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return error_set(err, -EISDIR, "cannot write the trace to %s: it is a directory", path);
+	return error_set(err, -EINVAL, "cannot write the trace to %s: it is not a regular file", path);
+}
+
+static int open_new(const char *path)
+{
+	return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
+int trace_file_create(struct trace_file *file, const char *path, int *ret_fd, struct error *err)
+{
+	int rc = make_absolute(file->path, path, err), fd;
+
+	if (rc == 0)
+		rc = check_place(file->path, err);
+	if (rc != 0)
+		return rc;
+	snprintf(file->partial, sizeof file->partial, "%s.%d.partial", file->path, (int)getpid());
+	fd = open_new(file->partial);
+	if (fd < 0 && errno == EEXIST && unlink(file->partial) == 0) /* a process that had our number, long ago */
+		fd = open_new(file->partial);
+	if (fd < 0)
+		return error_errno(err, -errno, "cannot create the trace %s", path);
+	*ret_fd = fd;
+	return 0;
+}
+
+void trace_file_segment_path(const struct trace_file *file, unsigned number, char *path, size_t size)
+{
+	if (number == 0)
+		snprintf(path, size, "%s", file->partial);
+	else
+		snprintf(path, size, "%s.%u", file->partial, number);
+}
+
+int trace_file_segment_open(void *arg, unsigned number, struct error *err)
+{
+	char path[RECORDING_PATH_MAX + 16];
+	int fd;
+
+	trace_file_segment_path(arg, number, path, sizeof path);
+	fd = open_new(path);
+	return fd >= 0 ? fd : error_errno(err, -errno, "cannot create %s", path);
+}
+
+void trace_file_segment_remove(void *arg, unsigned number)
+{
+	char path[RECORDING_PATH_MAX + 16];
+
+	trace_file_segment_path(arg, number, path, sizeof path);
+	(void)unlink(path);
+}
+
+int trace_file_publish(const struct trace_file *file, unsigned number, bool *ret_kept_old, struct error *err)
+{
+	char from[RECORDING_PATH_MAX + 16], old[RECORDING_PATH_MAX + 8];
+	struct stat st;
+
+	trace_file_segment_path(file, number, from, sizeof from);
+	snprintf(old, sizeof old, "%s.old", file->path);
+	*ret_kept_old = stat(file->path, &st) == 0 && S_ISREG(st.st_mode) && rename(file->path, old) == 0;
+	if (rename(from, file->path) != 0)
+		return error_errno(err, -errno, "cannot rename %s to %s", from, file->path);
+	return 0;
+}
+
+void trace_file_remove(const struct trace_file *file)
+{
+	(void)unlink(file->partial);
+}

@@ -1,0 +1,34 @@
+/*
+ * trace_file.h - the files of a trace under construction.
+ *
+ * A trace appears under its name when it is whole.  Until then it is
+ * NAME.PID.partial, in the same folder, and a bounded one continues in
+ * NAME.PID.partial.1 and so on.
+ */
+#ifndef RECORD_TRACE_FILE_H
+#define RECORD_TRACE_FILE_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "record/session.h"
+
+struct trace_file {
+	char path[RECORDING_PATH_MAX];    /* absolute */
+	char partial[RECORDING_PATH_MAX]; /* absolute */
+};
+
+/* Makes the partial file; its descriptor is open for reading and writing.  The path must not name a folder, device, etc. */
+int trace_file_create(struct trace_file *file, const char *path, int *ret_fd, struct error *err);
+
+/* Segments, for trace_writer_options; arg is the struct trace_file. */
+int trace_file_segment_open(void *arg, unsigned number, struct error *err);
+void trace_file_segment_remove(void *arg, unsigned number);
+void trace_file_segment_path(const struct trace_file *file, unsigned number, char *path, size_t size);
+
+/* Gives segment `number` the trace's name; an older trace becomes NAME.old. */
+int trace_file_publish(const struct trace_file *file, unsigned number, bool *ret_kept_old, struct error *err);
+
+void trace_file_remove(const struct trace_file *file);
+
+#endif

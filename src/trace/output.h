@@ -1,0 +1,46 @@
+/*
+ * output.h - blocks to disk: compress, check, append, or cut back.
+ */
+#ifndef TRACE_OUTPUT_H
+#define TRACE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "trace/format.h"
+
+/* What makes blocks; one for all files of a trace. */
+struct output {
+	struct ZSTD_CCtx_s *zstd;
+	int level;
+	uint64_t sequence;
+	struct buffer block;
+};
+
+/* A file, up to its last good block. */
+struct output_file {
+	int fd;
+	uint64_t size;
+	struct buffer index; /* records as in section 7 */
+};
+
+int output_init(struct output *o, int level);
+void output_release(struct output *o);
+
+/* Writes the file header.  The descriptor then belongs to the file. */
+int output_file_begin(struct output_file *file, int fd, int64_t created_ns, struct error *err);
+void output_file_release(struct output_file *file);
+
+/* Appends a block; kind, flags, times, count, domain and lost are taken from `block`.  On failure the file is cut back to
+ * where it was. */
+int output_write(struct output *o, struct output_file *file, struct sbt_block block, const void *payload, size_t size,
+		 struct error *err);
+/* Index block and trailer.  Nothing may be appended afterwards. */
+int output_finish(struct output *o, struct output_file *file, struct error *err);
+/* Appends the blocks of another file. */
+int output_join(struct output_file *file, const struct output_file *other, struct error *err);
+
+#endif
