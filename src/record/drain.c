@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "record/drain_state.h"
+#include "system/proc.h"
 #include "trace/reader.h"
 
 #define READ_SLOTS ((size_t)CHUNK_SLOTS)
@@ -334,6 +334,7 @@ static void end_process(struct drain *d, struct drain_process *p, uint32_t flags
 	} else { /* it goes on writing: what it had written up to here is what we have seen of it */
 		(void)drain_process_pass(d, p, err);
 		d->totals.produced += p->accounted;
+		d->totals.running++;
 	}
 	/* Its memory goes when it is closed, so what was in it has to be on disk before. */
 	(void)trace_writer_flush(d->writer, err);
@@ -373,7 +374,6 @@ struct drain_totals drain_totals(const struct drain *d)
 int drain_new(struct drain **ret, struct session *session, struct trace_writer *writer, uint32_t next_track)
 {
 	struct drain *d = calloc(1, sizeof *d);
-	struct stat st;
 
 	if (!d)
 		return -ENOMEM;
@@ -381,9 +381,35 @@ int drain_new(struct drain **ret, struct session *session, struct trace_writer *
 	d->writer = writer;
 	d->clock = session->page->clock_source;
 	d->next_track = next_track;
-	d->pid_namespace = stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
+	d->pid_namespace = proc_pid_namespace();
 	*ret = d;
 	return 0;
+}
+
+/* How far each track of the file goes in the stream it came from. */
+static int note_positions(void *arg, unsigned worker, size_t block, const struct trace_batch *batch)
+{
+	struct drain *d = arg;
+
+	(void)worker;
+	(void)block;
+	for (size_t i = 0; i < batch->segment_count; i++) {
+		const struct trace_segment *s = &batch->segments[i];
+
+		if (s->track < trace_reader_track_count(d->resumed) && s->source_index > d->resumed_positions[s->track])
+			d->resumed_positions[s->track] = s->source_index;
+	}
+	return 0;
+}
+
+int drain_resume(struct drain *d, struct trace_reader *reader, struct error *err)
+{
+	d->resumed = reader;
+	d->next_process = (uint32_t)trace_reader_process_count(reader);
+	d->resumed_positions = calloc(trace_reader_track_count(reader) + 1, sizeof *d->resumed_positions);
+	if (!d->resumed_positions)
+		return error_set(err, -ENOMEM, "out of memory");
+	return trace_reader_each(reader, 0, trace_reader_block_count(reader), 1, note_positions, d, err);
 }
 
 void drain_free(struct drain *d)
@@ -393,7 +419,7 @@ void drain_free(struct drain *d)
 	for (uint32_t i = 0; i < d->process_count; i++)
 		drain_process_free(d->processes[i]);
 	free(d->processes);
-	free(d->resumed);
+	free(d->resumed_positions);
 	ring_scan_release(&d->scan);
 	free(d);
 }

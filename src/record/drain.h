@@ -25,6 +25,7 @@ struct drain_totals {
 	uint64_t lost;
 	uint64_t names_refused;
 	uint32_t processes, threads;
+	uint32_t running; /* processes that had not ended when the recording did */
 	uint32_t refused_processes; /* that could not make their file */
 };
 
@@ -32,7 +33,8 @@ struct drain_totals {
 int drain_new(struct drain **ret, struct session *session, struct trace_writer *writer, uint32_t next_track);
 void drain_free(struct drain *drain);
 
-/* What a file that is being recovered holds already: its processes and tracks, and how far each track had got. */
+/* Goes on where a dead recorder stopped: the reader, borrowed, has what its file holds of processes and tracks, and how far
+ * each had got. */
 struct trace_reader;
 int drain_resume(struct drain *drain, struct trace_reader *reader, struct error *err);
 

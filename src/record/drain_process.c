@@ -2,7 +2,6 @@
  * drain_process.c - processes as they come and go, and their names.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,8 @@
 
 #include "record/drain_state.h"
 #include "ring/names.h"
+#include "system/proc.h"
+#include "trace/reader.h"
 
 /* The arguments as one line; NULs between them become spaces. */
 static uint32_t command_string(struct drain *d, const struct process_header *h)
@@ -42,23 +43,6 @@ static uint32_t name_string(struct drain *d, const struct process_header *h)
 	return trace_writer_string(d->writer, slash ? slash + 1 : text, strlen(slash ? slash + 1 : text));
 }
 
-static pid_t parent_pid(pid_t pid)
-{
-	char path[32], text[512], *close_paren;
-	int fd, ppid = 0;
-	ssize_t n;
-
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	close_paren = strrchr(text, ')');
-	return close_paren && sscanf(close_paren + 1, " %*c %d", &ppid) == 1 ? ppid : 0;
-}
-
 static struct drain_process *by_pid(const struct drain *d, pid_t pid)
 {
 	for (uint32_t i = d->process_count; pid > 0 && i-- > 0;)
@@ -82,7 +66,7 @@ static void describe(struct drain *d, struct drain_process *p)
 	const struct drain_process *before = by_pid(d, (pid_t)p->file.pid), *parent = p->parent;
 
 	if (!parent)
-		parent = before ? before : by_pid(d, parent_pid((pid_t)p->file.pid));
+		parent = before ? before : by_pid(d, proc_parent((pid_t)p->file.pid));
 	p->entry = (struct trace_process){
 		.id = p->id,
 		.pid = p->file.pid,
@@ -108,6 +92,20 @@ static int open_pidfd(const struct drain *d, const struct ring_file *file)
 	return (int)syscall(SYS_pidfd_open, (pid_t)file->pid, 0);
 }
 
+/* The number that the process has in the trace; the one it had before, when the file is being recovered. */
+static uint32_t process_id(struct drain *d, const struct ring_file *file)
+{
+	size_t count = d->resumed ? trace_reader_process_count(d->resumed) : 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct trace_process *known = trace_reader_process(d->resumed, i);
+
+		if (known && known->pid == file->pid && known->start == (int64_t)file->start_ticks)
+			return i;
+	}
+	return d->next_process++;
+}
+
 static struct drain_process *new_process(struct drain *d, uint32_t number, const struct ring_file *file)
 {
 	struct drain_process *p = calloc(1, sizeof *p);
@@ -117,7 +115,7 @@ static struct drain_process *new_process(struct drain *d, uint32_t number, const
 	p->file = *file;
 	p->file.number = number;
 	p->number = number;
-	p->id = d->next_process++;
+	p->id = process_id(d, file);
 	p->parent = names_parent(d, &p->file);
 	p->first_name = p->parent ? file->first_name : NAME_FIRST;
 	p->wide_track = NO_TRACK;

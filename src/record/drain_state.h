@@ -56,12 +56,9 @@ struct drain {
 	struct drain_totals totals;
 	bool finishing;
 
-	/* from a file that is being recovered */
-	struct drain_resumed {
-		uint32_t process_number, serial, track;
-		uint64_t position;
-	} *resumed;
-	size_t resumed_count;
+	/* what the file that is being recovered holds; NULL when this is not a recovery */
+	struct trace_reader *resumed;
+	uint64_t *resumed_positions; /* by track */
 };
 
 /* drain_process.c: processes as they come and go. */

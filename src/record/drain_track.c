@@ -6,13 +6,11 @@
  * keeps its track; a ring that another thread has taken over gets a new one.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "record/drain_state.h"
+#include "system/proc.h"
+#include "trace/reader.h"
 
 /* Tracks of a process are counted from 1 by serial; more than this many is nonsense in the shared memory. */
 #define SERIAL_LIMIT (1u << 20)
@@ -36,21 +34,12 @@ static int grow_tracks(struct drain_process *p, uint32_t count)
 /* What the kernel calls the thread, while it is alive. */
 static uint32_t kernel_name(struct drain *d, const struct drain_process *p, uint32_t tid)
 {
-	char path[64], text[32];
-	ssize_t n;
-	int fd;
+	char text[32];
+	size_t n = 0;
 
-	if (p->file.pid_namespace != d->pid_namespace)
-		return 0;
-	snprintf(path, sizeof path, "/proc/%u/task/%u/comm", p->file.pid, tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof text);
-	close(fd);
-	if (n > 0 && text[n - 1] == '\n')
-		n--;
-	return n > 0 ? trace_writer_string(d->writer, text, (size_t)n) : 0;
+	if (p->file.pid_namespace == d->pid_namespace)
+		n = proc_thread_name((pid_t)p->file.pid, (pid_t)tid, text, sizeof text);
+	return n ? trace_writer_string(d->writer, text, n) : 0;
 }
 
 static void write_track(struct drain *d, const struct drain_process *p, uint32_t ring, uint32_t name, uint32_t flags)
@@ -71,12 +60,44 @@ static void write_track(struct drain *d, const struct drain_process *p, uint32_t
 	(void)trace_writer_track(d->writer, &track);
 }
 
-static const struct drain_resumed *find_resumed(const struct drain *d, uint32_t process, uint32_t serial)
+/* The track that a file under recovery has for this thread, or NO_TRACK. */
+static uint32_t resumed_track(const struct drain *d, const struct drain_process *p, uint32_t serial)
 {
-	for (size_t i = 0; i < d->resumed_count; i++)
-		if (d->resumed[i].process_number == process && d->resumed[i].serial == serial)
-			return &d->resumed[i];
-	return NULL;
+	size_t count = d->resumed ? trace_reader_track_count(d->resumed) : 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct trace_track *t = trace_reader_track(d->resumed, i);
+
+		if (t && t->kind == TRACK_THREAD && t->process == (int64_t)p->id && t->serial == serial)
+			return i;
+	}
+	return NO_TRACK;
+}
+
+static uint32_t choose_track(struct drain *d, struct drain_process *p, uint32_t serial)
+{
+	uint32_t *track = &p->tracks[serial - 1];
+
+	if (*track == NO_TRACK) {
+		*track = resumed_track(d, p, serial);
+		if (*track == NO_TRACK)
+			*track = d->next_track++;
+		d->totals.threads++;
+	}
+	return *track;
+}
+
+/* The dead recorder got this far: what it wrote to the file, and what it said it had. */
+static void resume_ring(struct drain *d, const struct drain_process *p, uint32_t ring)
+{
+	struct drain_ring *r = &p->rings[ring];
+	uint64_t position = atomic_load(&(layout_rings(p->file.map) + ring)->drained);
+
+	if (r->track < trace_reader_track_count(d->resumed) && d->resumed_positions[r->track] > position)
+		position = d->resumed_positions[r->track];
+	if (position > d->scan.produced[ring])
+		position = d->scan.produced[ring];
+	ring_resume(&d->scan, &p->file, ring, position, &r->cursor);
 }
 
 /* The ring's track, made when its thread is new.  Negative when the ring has none (yet). */
@@ -85,7 +106,6 @@ int drain_ring_track(struct drain *d, struct drain_process *p, uint32_t ring)
 	struct ring_header *h = layout_rings(p->file.map) + ring;
 	struct drain_ring *r = &p->rings[ring];
 	uint32_t serial = atomic_load_explicit(&h->serial, memory_order_acquire);
-	const struct drain_resumed *known;
 
 	if (serial == r->serial)
 		return serial ? 0 : -ENOENT;
@@ -95,14 +115,9 @@ int drain_ring_track(struct drain *d, struct drain_process *p, uint32_t ring)
 		return -ENOMEM;
 	r->serial = serial;
 	r->last_time = h->start_ticks;
-	known = find_resumed(d, p->number, serial);
-	if (p->tracks[serial - 1] == NO_TRACK) {
-		p->tracks[serial - 1] = known ? known->track : d->next_track++;
-		d->totals.threads++;
-	}
-	r->track = p->tracks[serial - 1];
-	if (known && known->position > r->cursor.position)
-		r->cursor.position = known->position;
+	r->track = choose_track(d, p, serial);
+	if (d->resumed)
+		resume_ring(d, p, ring);
 	r->name = 0;
 	r->kernel_name = kernel_name(d, p, h->tid);
 	write_track(d, p, ring, r->kernel_name, 0);

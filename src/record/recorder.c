@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/msgpack.h"
+#include "record/describe.h"
 #include "record/target.h"
 #include "record/trace_file.h"
 
@@ -49,122 +48,42 @@ static struct error *trouble_of(struct recorder *r)
 	return r->trouble.code ? NULL : &r->trouble;
 }
 
-/* ---- What is said in the trace besides events -------------------------------- */
-
 static void write_clock_pair(struct recorder *r)
 {
-	struct clock_reading now;
-	struct trace_clock_pair pair;
-
-	clock_read_all(r->clock, &now);
-	pair = (struct trace_clock_pair){ now.ticks, now.width, now.raw_ns, now.monotonic_ns, now.realtime_ns };
-	(void)trace_writer_clock_pairs(r->writer, 0, &pair, 1, trouble_of(r));
+	(void)describe_clock_pair(r->writer, r->clock, trouble_of(r));
 	r->last_clock_ns = now_ns();
-}
-
-static void write_info(struct recorder *r, struct buffer *map)
-{
-	(void)trace_writer_info(r->writer, map->data, map->size, trouble_of(r));
-	buffer_release(map);
-}
-
-static void put_command(struct buffer *map, char *const *argv)
-{
-	uint32_t count = 0;
-
-	while (argv[count])
-		count++;
-	msgpack_write_array(map, count);
-	for (uint32_t i = 0; i < count; i++)
-		msgpack_write_string(map, argv[i], strlen(argv[i]));
-}
-
-static void put_settings(struct buffer *map, const struct recorder_options *o)
-{
-	static const char *const overflow[] = { "wrap", "discard", "block" };
-
-	msgpack_write_map(map, 4);
-	msgpack_write_text(map, "trace_size_mb");
-	msgpack_write_int(map, (int64_t)(o->budget_bytes >> 20));
-	msgpack_write_text(map, "overflow");
-	msgpack_write_text(map, overflow[o->overflow]);
-	msgpack_write_text(map, "max_file_mb");
-	msgpack_write_int(map, (int64_t)(o->max_file_bytes >> 20));
-	msgpack_write_text(map, "last_seconds");
-	msgpack_write_double(map, o->last_seconds);
-}
-
-static void write_opening_info(struct recorder *r)
-{
-	struct buffer map = BUFFER_INIT;
-	char cwd[4096] = "", host[256] = "";
-
-	(void)!getcwd(cwd, sizeof cwd);
-	(void)gethostname(host, sizeof host - 1);
-	msgpack_write_map(&map, 6);
-	msgpack_write_text(&map, "producer");
-	msgpack_write_text(&map, "inferscope " INFERSCOPE_VERSION);
-	msgpack_write_text(&map, "command");
-	put_command(&map, r->options->argv);
-	msgpack_write_text(&map, "cwd");
-	msgpack_write_text(&map, cwd);
-	msgpack_write_text(&map, "hostname");
-	msgpack_write_text(&map, host);
-	msgpack_write_text(&map, "start_ticks");
-	msgpack_write_int(&map, r->start_ticks);
-	msgpack_write_text(&map, "settings");
-	put_settings(&map, r->options);
-	write_info(r, &map);
 }
 
 static void write_closing_info(struct recorder *r, const struct drain_totals *totals)
 {
-	struct buffer map = BUFFER_INIT;
 	bool signaled = WIFSIGNALED(r->target.status);
+	const struct describe_ending ending = {
+		.exit_status = target_exit_status(&r->target),
+		.signal = signaled ? WTERMSIG(r->target.status) : 0,
+		.complete = true,
+	};
 
-	msgpack_write_map(&map, 8);
-	msgpack_write_text(&map, "exit_status");
-	msgpack_write_int(&map, target_exit_status(&r->target));
-	msgpack_write_text(&map, "signal");
-	msgpack_write_int(&map, signaled ? WTERMSIG(r->target.status) : 0);
-	msgpack_write_text(&map, "produced");
-	msgpack_write_int(&map, (int64_t)totals->produced);
-	msgpack_write_text(&map, "recorded");
-	msgpack_write_int(&map, (int64_t)totals->recorded);
-	msgpack_write_text(&map, "lost");
-	msgpack_write_int(&map, (int64_t)totals->lost);
-	msgpack_write_text(&map, "names_refused");
-	msgpack_write_int(&map, (int64_t)totals->names_refused);
-	msgpack_write_text(&map, "refused_processes");
-	msgpack_write_int(&map, totals->refused_processes);
-	msgpack_write_text(&map, "complete");
-	msgpack_write_bool(&map, true);
-	write_info(r, &map);
+	(void)describe_ending(r->writer, &ending, totals, trouble_of(r));
 }
 
-static uint32_t intern(struct recorder *r, const char *text)
+static int describe(struct recorder *r, struct error *err)
 {
-	return trace_writer_string(r->writer, text, strlen(text));
-}
+	static const char *const overflow[] = { "wrap", "discard", "block" };
+	const struct recorder_options *o = r->options;
+	const struct describe_settings settings = {
+		.trace_size_mb = (int64_t)(o->budget_bytes >> 20),
+		.overflow = overflow[o->overflow],
+		.max_file_mb = (int64_t)(o->max_file_bytes >> 20),
+		.last_seconds = o->last_seconds,
+	};
+	int rc = describe_machine(r->writer, r->clock);
 
-/* Host, clock, and the track on which losses that belong to no thread are reported. */
-static void describe_machine(struct recorder *r)
-{
-	struct utsname uts = { 0 };
-	char host[256] = "", system[sizeof uts.sysname + sizeof uts.release + 2];
-	struct trace_host entry;
-	struct trace_clock clock = { .kind = (uint8_t)r->clock, .rate = clock_measure_rate(r->clock) };
-	struct trace_track track = { .kind = TRACK_PROCESS, .process = -1, .device = -1, .parent = -1 };
-
-	uname(&uts);
-	(void)gethostname(host, sizeof host - 1);
-	snprintf(system, sizeof system, "%s %s", uts.sysname, uts.release);
-	entry = (struct trace_host){ .name = intern(r, host), .system = intern(r, system), .machine = intern(r, uts.machine) };
-	clock.name = intern(r, clock_source_name(r->clock));
-	track.name = intern(r, "recorder");
-	(void)trace_writer_host(r->writer, &entry);
-	(void)trace_writer_clock(r->writer, &clock);
-	(void)trace_writer_track(r->writer, &track);
+	if (rc == 0)
+		rc = describe_beginning(r->writer, o->argv, r->start_ticks, &settings, err);
+	if (rc == 0)
+		rc = describe_clock_pair(r->writer, r->clock, err);
+	r->last_clock_ns = now_ns();
+	return rc;
 }
 
 /* ---- Setting up -------------------------------------------------------------- */
@@ -211,14 +130,8 @@ static int set_up(struct recorder *r, struct error *err)
 	rc = open_writer(r, fd, err);
 	if (rc == 0)
 		rc = open_session(r, err);
-	if (rc == 0) {
-		describe_machine(r);
-		write_opening_info(r);
-		write_clock_pair(r);
-		rc = r->trouble.code;
-		if (rc != 0 && err)
-			*err = r->trouble;
-	}
+	if (rc == 0)
+		rc = describe(r, err);
 	if (rc == 0)
 		rc = drain_new(&r->drain, &r->session, r->writer, 1);
 	return rc;

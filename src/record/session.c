@@ -12,6 +12,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "system/proc.h"
+
 #define FOLDER_PREFIX "inferscope-"
 #define RECORDING_FILE "recording"
 #define PLACES 4
@@ -59,16 +61,6 @@ static const struct session_place *choose_place(const struct session_place *plac
 
 /* ---- Making ---------------------------------------------------------------- */
 
-static void read_boot_id(uint8_t *boot_id, size_t size)
-{
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		(void)!read(fd, boot_id, size - 1);
-		close(fd);
-	}
-}
-
 static uint32_t chunk_limit_for(uint64_t budget)
 {
 	uint64_t chunks = budget / CHUNK_SIZE;
@@ -85,7 +77,7 @@ static void fill_page(struct session_page *page, const struct session_options *o
 	page->chunk_limit = chunk_limit_for(options->budget_bytes);
 	page->recorder_pid = (uint32_t)getpid();
 	page->start_ticks = options->start_ticks;
-	read_boot_id(page->boot_id, sizeof page->boot_id);
+	proc_boot_id(page->boot_id);
 	page->magic = SESSION_MAGIC;
 }
 

@@ -1,8 +1,10 @@
 #include "record/trace_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -80,6 +82,55 @@ void trace_file_segment_remove(void *arg, unsigned number)
 
 	trace_file_segment_path(arg, number, path, sizeof path);
 	(void)unlink(path);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The number of a segment by its file name: "NAME" is 0, "NAME.7" is 7.  False for other files. */
+static bool segment_number(const char *file, const char *name, unsigned *ret)
+{
+	size_t n = strlen(name);
+	char end;
+
+	*ret = 0;
+	if (strncmp(file, name, n) != 0)
+		return false;
+	return file[n] == '\0' || (sscanf(file + n, ".%u%c", ret, &end) == 1 && *ret > 0);
+}
+
+int trace_file_segments(const struct trace_file *file, unsigned **ret, size_t *ret_count)
+{
+	const char *slash = strrchr(file->partial, '/');
+	char folder[RECORDING_PATH_MAX];
+	unsigned *numbers = NULL, *bigger, number;
+	struct dirent *entry;
+	size_t count = 0;
+	DIR *dir;
+
+	snprintf(folder, sizeof folder, "%.*s", slash > file->partial ? (int)(slash - file->partial) : 1, file->partial);
+	dir = slash ? opendir(folder) : NULL;
+	if (!dir)
+		return -ENOENT;
+	while ((entry = readdir(dir)) != NULL) {
+		if (!segment_number(entry->d_name, slash + 1, &number))
+			continue;
+		bigger = realloc(numbers, (count + 1) * sizeof *numbers);
+		if (!bigger)
+			break;
+		numbers = bigger;
+		numbers[count++] = number;
+	}
+	closedir(dir);
+	if (count)
+		qsort(numbers, count, sizeof *numbers, by_number);
+	*ret = numbers;
+	*ret_count = count;
+	return 0;
 }
 
 int trace_file_publish(const struct trace_file *file, unsigned number, bool *ret_kept_old, struct error *err)

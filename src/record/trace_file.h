@@ -26,6 +26,9 @@ int trace_file_segment_open(void *arg, unsigned number, struct error *err);
 void trace_file_segment_remove(void *arg, unsigned number);
 void trace_file_segment_path(const struct trace_file *file, unsigned number, char *path, size_t size);
 
+/* The segments that are there, in order; the caller frees *ret. */
+int trace_file_segments(const struct trace_file *file, unsigned **ret, size_t *ret_count);
+
 /* Gives segment `number` the trace's name; an older trace becomes NAME.old. */
 int trace_file_publish(const struct trace_file *file, unsigned number, bool *ret_kept_old, struct error *err);
 

@@ -174,6 +174,8 @@ static void forget_chunk(struct ring_scan *scan, struct ring_chunk *c)
 	scan->chunk_count--;
 }
 
+#define EXTRA_UNKNOWN UINT64_MAX /* a cursor's, after ring_resume() */
+
 /* ---- Reading --------------------------------------------------------------- */
 
 static void copy_slots(struct event_slot *out, const slot_word *in, size_t count)
@@ -200,7 +202,8 @@ static bool is_unchanged(const struct ring_file *file, const struct ring_chunk *
 /* Events between the cursor and a later place; the cursor goes there. */
 static uint64_t skip_to(struct ring_cursor *cursor, uint64_t position, uint64_t extra)
 {
-	uint64_t slots = position - cursor->position, extras = extra - cursor->extra;
+	uint64_t slots = position - cursor->position;
+	uint64_t extras = cursor->extra == EXTRA_UNKNOWN ? 0 : extra - cursor->extra;
 
 	cursor->position = position;
 	cursor->extra = extra;
@@ -245,6 +248,35 @@ uint64_t ring_read_rest(const struct ring_scan *scan, const struct ring_file *fi
 	if (scan->produced[ring] <= cursor->position)
 		return 0;
 	return skip_to(cursor, scan->produced[ring], extra);
+}
+
+/* Continuations and padding among the first `count` slots of a chunk. */
+static uint64_t count_extra(const slot_word *slots, uint64_t count)
+{
+	uint64_t extra = 0;
+
+	for (uint64_t i = 0; i < count;) {
+		uint64_t rest = atomic_load_explicit(slots + 4 * i + 3, memory_order_relaxed);
+		uint64_t more = rest >> 40 & 0xff;
+
+		extra += (rest >> 32 & 0xff) == EVENT_NONE ? 1 : more;
+		i += 1 + more;
+	}
+	return extra;
+}
+
+void ring_resume(const struct ring_scan *scan, const struct ring_file *file, uint32_t ring, uint64_t position,
+		 struct ring_cursor *cursor)
+{
+	const struct ring_chunk *c = next_chunk(scan, ring, position);
+
+	cursor->position = position;
+	if (position == 0)
+		cursor->extra = 0;
+	else if (c && c->base <= position)
+		cursor->extra = c->extra_base + count_extra(layout_chunk(file->map, file->chunk_offset, c->chunk), position - c->base);
+	else
+		cursor->extra = EXTRA_UNKNOWN;
 }
 
 void ring_free(const struct ring_file *file, uint32_t ring)

@@ -76,6 +76,11 @@ size_t ring_read(struct ring_scan *scan, const struct ring_file *file, uint32_t 
 /* All slots up to `produced` that no chunk holds any more are lost: for a ring that will not change.  Events, or 0. */
 uint64_t ring_read_rest(const struct ring_scan *scan, const struct ring_file *file, uint32_t ring, struct ring_cursor *cursor);
 
+/* Puts a cursor in the middle of a ring that somebody else has read up to there.  The continuations before it are counted
+ * anew from the chunk that holds the position; where there is none, a gap that follows counts slots as events. */
+void ring_resume(const struct ring_scan *scan, const struct ring_file *file, uint32_t ring, uint64_t position,
+		 struct ring_cursor *cursor);
+
 /* Gives an exited ring and its chunks back to the process. */
 void ring_free(const struct ring_file *file, uint32_t ring);
 

@@ -68,7 +68,7 @@ struct session_page {
 	uint32_t block_timeout_ms;
 	uint32_t chunk_limit; /* the budget, for the whole session */
 	uint32_t recorder_pid;
-	uint8_t boot_id[40];       /* text of /proc/sys/kernel/random/boot_id */
+	char boot_id[40]; /* ticks mean something within one boot */
 	int64_t start_ticks;
 	_Alignas(64) _Atomic uint32_t closed; /* the recorder has ended: detach */
 	_Alignas(64) _Atomic uint32_t chunks_used;

@@ -1,0 +1,133 @@
+#include "record/describe.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/msgpack.h"
+
+static uint32_t intern(struct trace_writer *w, const char *text)
+{
+	return trace_writer_string(w, text, strlen(text));
+}
+
+int describe_machine(struct trace_writer *w, enum clock_source source)
+{
+	struct utsname uts = { 0 };
+	char host[256] = "", system[sizeof uts.sysname + sizeof uts.release + 2];
+	struct trace_host entry;
+	struct trace_clock clock = { .kind = (uint8_t)source, .rate = clock_measure_rate(source) };
+	struct trace_track track = { .id = DESCRIBE_LOSS_TRACK, .kind = TRACK_PROCESS, .process = -1, .device = -1, .parent = -1 };
+	int rc;
+
+	uname(&uts);
+	(void)gethostname(host, sizeof host - 1);
+	snprintf(system, sizeof system, "%s %s", uts.sysname, uts.release);
+	entry = (struct trace_host){ .name = intern(w, host), .system = intern(w, system), .machine = intern(w, uts.machine) };
+	clock.name = intern(w, clock_source_name(source));
+	track.name = intern(w, "recorder");
+	rc = trace_writer_host(w, &entry);
+	if (rc == 0)
+		rc = trace_writer_clock(w, &clock);
+	if (rc == 0)
+		rc = trace_writer_track(w, &track);
+	return rc;
+}
+
+int describe_clock_pair(struct trace_writer *w, enum clock_source clock, struct error *err)
+{
+	struct clock_reading now;
+	struct trace_clock_pair pair;
+
+	clock_read_all(clock, &now);
+	pair = (struct trace_clock_pair){ now.ticks, now.width, now.raw_ns, now.monotonic_ns, now.realtime_ns };
+	return trace_writer_clock_pairs(w, 0, &pair, 1, err);
+}
+
+/* ---- Info blocks ------------------------------------------------------------- */
+
+static void put_text(struct buffer *map, const char *key, const char *value)
+{
+	(void)msgpack_write_text(map, key);
+	(void)msgpack_write_text(map, value);
+}
+
+static void put_integer(struct buffer *map, const char *key, int64_t value)
+{
+	(void)msgpack_write_text(map, key);
+	(void)msgpack_write_int(map, value);
+}
+
+static void put_command(struct buffer *map, char *const *argv)
+{
+	uint32_t count = 0;
+
+	while (argv[count])
+		count++;
+	(void)msgpack_write_text(map, "command");
+	(void)msgpack_write_array(map, count);
+	for (uint32_t i = 0; i < count; i++)
+		(void)msgpack_write_text(map, argv[i]);
+}
+
+static void put_settings(struct buffer *map, const struct describe_settings *s)
+{
+	(void)msgpack_write_text(map, "settings");
+	(void)msgpack_write_map(map, 4);
+	put_integer(map, "trace_size_mb", s->trace_size_mb);
+	put_text(map, "overflow", s->overflow);
+	put_integer(map, "max_file_mb", s->max_file_mb);
+	(void)msgpack_write_text(map, "last_seconds");
+	(void)msgpack_write_double(map, s->last_seconds);
+}
+
+static int write_info(struct trace_writer *w, struct buffer *map, struct error *err)
+{
+	int rc = trace_writer_info(w, map->data, map->size, err);
+
+	buffer_release(map);
+	return rc;
+}
+
+int describe_beginning(struct trace_writer *w, char *const *argv, int64_t start_ticks, const struct describe_settings *settings,
+		       struct error *err)
+{
+	struct buffer map = BUFFER_INIT;
+	char cwd[4096] = "", host[256] = "";
+
+	(void)!getcwd(cwd, sizeof cwd);
+	(void)gethostname(host, sizeof host - 1);
+	(void)msgpack_write_map(&map, 6);
+	put_text(&map, "producer", "inferscope " INFERSCOPE_VERSION);
+	put_command(&map, argv);
+	put_text(&map, "cwd", cwd);
+	put_text(&map, "hostname", host);
+	put_integer(&map, "start_ticks", start_ticks);
+	put_settings(&map, settings);
+	return write_info(w, &map, err);
+}
+
+int describe_ending(struct trace_writer *w, const struct describe_ending *ending, const struct drain_totals *totals,
+		    struct error *err)
+{
+	struct buffer map = BUFFER_INIT;
+	bool known = ending->exit_status >= 0;
+
+	(void)msgpack_write_map(&map, known ? 9 : 7);
+	if (known) {
+		put_integer(&map, "exit_status", ending->exit_status);
+		put_integer(&map, "signal", ending->signal);
+	}
+	put_integer(&map, "produced", (int64_t)totals->produced);
+	put_integer(&map, "recorded", (int64_t)totals->recorded);
+	put_integer(&map, "lost", (int64_t)totals->lost);
+	put_integer(&map, "names_refused", (int64_t)totals->names_refused);
+	put_integer(&map, "refused_processes", totals->refused_processes);
+	(void)msgpack_write_text(&map, "complete");
+	(void)msgpack_write_bool(&map, ending->complete);
+	(void)msgpack_write_text(&map, "recovered");
+	(void)msgpack_write_bool(&map, ending->recovered);
+	return write_info(w, &map, err);
+}

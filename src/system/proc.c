@@ -1,0 +1,54 @@
+#include "system/proc.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The beginning of a file, NUL-terminated; its length. */
+static size_t read_start(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (size_t)n : 0;
+}
+
+pid_t proc_parent(pid_t pid)
+{
+	char path[32], text[512], *name_end;
+	int parent = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	read_start(path, text, sizeof text);
+	name_end = strrchr(text, ')'); /* the name before it may hold anything */
+	return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+size_t proc_thread_name(pid_t pid, pid_t tid, char *name, size_t size)
+{
+	char path[64];
+	size_t n;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid, (int)tid);
+	n = read_start(path, name, size);
+	if (n && name[n - 1] == '\n')
+		name[--n] = '\0';
+	return n;
+}
+
+void proc_boot_id(char boot_id[PROC_BOOT_ID_SIZE])
+{
+	read_start("/proc/sys/kernel/random/boot_id", boot_id, PROC_BOOT_ID_SIZE);
+}
+
+uint64_t proc_pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
+}

@@ -1,0 +1,24 @@
+/*
+ * proc.h - what the kernel says about processes, threads and itself, in /proc.
+ */
+#ifndef SYSTEM_PROC_H
+#define SYSTEM_PROC_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The parent's pid; 0 when it cannot be told. */
+pid_t proc_parent(pid_t pid);
+
+/* What the kernel calls the thread; the length, 0 when it is gone. */
+size_t proc_thread_name(pid_t pid, pid_t tid, char *name, size_t size);
+
+/* Different after each boot.  NUL-terminated; empty when it cannot be told. */
+#define PROC_BOOT_ID_SIZE 40u
+void proc_boot_id(char boot_id[PROC_BOOT_ID_SIZE]);
+
+/* Pids of two processes are comparable when this is the same for both.  0 when it cannot be told. */
+uint64_t proc_pid_namespace(void);
+
+#endif
