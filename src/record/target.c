@@ -31,6 +31,7 @@ int target_prepare(struct target *target, struct error *err)
 		return error_errno(err, -errno, "cannot block signals");
 	/* Started with SIGCHLD ignored, we would never learn how the program ended. */
 	sigaction(SIGCHLD, &by_default, &target->inherited_chld);
+	canary_start(&target->canary); /* before there is anything that it could keep open */
 	target->signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
 	return target->signal_fd < 0 ? error_errno(err, -errno, "cannot open a signal descriptor") : 0;
 }
@@ -128,16 +129,19 @@ int target_start(struct target *target, char *const argv[], char *const added[],
 
 /*
  * Signals from the terminal reach the program by themselves, since it is in our
- * process group.  So do those that a member of the group sent, which are meant
- * for all of it.  What somebody sent to us was meant for the program.
+ * process group, and so do those that were sent to the group.  What somebody
+ * sent to us was meant for the program.
  */
-static bool is_for_target(const struct target *target, const struct signalfd_siginfo *info)
+static bool is_for_target(struct target *target, const struct signalfd_siginfo *info)
 {
-	if (info->ssi_signo == SIGCHLD || info->ssi_code > 0)
+	bool to_group;
+
+	if (info->ssi_signo == SIGCHLD)
 		return false;
-	if (info->ssi_signo == SIGCONT)
-		return target->stopped;
-	return info->ssi_pid == 0 || (pid_t)info->ssi_pid == target->pid || getpgid((pid_t)info->ssi_pid) != getpgrp();
+	to_group = canary_heard(&target->canary, (int)info->ssi_signo);
+	if (info->ssi_code > 0) /* from the kernel */
+		return false;
+	return !to_group;
 }
 
 static void pass_on(const struct target *target, const struct signalfd_siginfo *info)
@@ -157,6 +161,8 @@ static void reap(struct target *target)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
+		if (pid == target->canary.pid && !WIFSTOPPED(status) && !WIFCONTINUED(status))
+			target->canary.pid = -1; /* killed with the group */
 		if (pid != target->pid)
 			continue;
 		if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
@@ -173,8 +179,8 @@ void target_handle_events(struct target *target)
 	struct signalfd_siginfo info;
 
 	reap(target);
-	while (read(target->signal_fd, &info, sizeof info) == sizeof info)
-		if (!target->ended && is_for_target(target, &info))
+	while (!target->ended && read(target->signal_fd, &info, sizeof info) == sizeof info)
+		if (is_for_target(target, &info))
 			pass_on(target, &info);
 	reap(target);
 }
@@ -200,6 +206,7 @@ int target_exit_status(const struct target *target)
 
 void target_release(struct target *target)
 {
+	canary_stop(&target->canary);
 	if (target->signal_fd >= 0)
 		close(target->signal_fd);
 	target->signal_fd = -1;

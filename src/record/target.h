@@ -12,17 +12,19 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "record/canary.h"
 
 struct target {
 	pid_t pid;
 	int signal_fd; /* all signals that we can catch arrive here */
+	struct canary canary;
 	sigset_t inherited_mask;
 	struct sigaction inherited_chld;
 	bool stopped;
 	bool ended;
 	int status; /* of waitpid */
 };
-#define TARGET_INIT { .pid = -1, .signal_fd = -1 }
+#define TARGET_INIT { .pid = -1, .signal_fd = -1, .canary = CANARY_INIT }
 
 /* Blocks all signals in this process and opens signal_fd.  Before anything that must not be interrupted. */
 int target_prepare(struct target *target, struct error *err);

@@ -41,6 +41,17 @@ size_t proc_thread_name(pid_t pid, pid_t tid, char *name, size_t size)
 	return n;
 }
 
+uint64_t proc_pending_signals(pid_t pid)
+{
+	char path[32], text[4096], *line;
+	unsigned long long mask = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	read_start(path, text, sizeof text);
+	line = strstr(text, "\nShdPnd:");
+	return line && sscanf(line + 1, "ShdPnd: %llx", &mask) == 1 ? mask : 0;
+}
+
 void proc_boot_id(char boot_id[PROC_BOOT_ID_SIZE])
 {
 	read_start("/proc/sys/kernel/random/boot_id", boot_id, PROC_BOOT_ID_SIZE);

@@ -14,6 +14,9 @@ pid_t proc_parent(pid_t pid);
 /* What the kernel calls the thread; the length, 0 when it is gone. */
 size_t proc_thread_name(pid_t pid, pid_t tid, char *name, size_t size);
 
+/* The signals that wait for the process as a whole: bit n - 1 is signal n. */
+uint64_t proc_pending_signals(pid_t pid);
+
 /* Different after each boot.  NUL-terminated; empty when it cannot be told. */
 #define PROC_BOOT_ID_SIZE 40u
 void proc_boot_id(char boot_id[PROC_BOOT_ID_SIZE]);
