@@ -149,21 +149,32 @@ void ring_scan_release(struct ring_scan *scan)
 	*scan = (struct ring_scan){ 0 };
 }
 
-/* The first chunk of the ring that holds anything at or after the position, or NULL. */
+/* The chunk of the ring that holds the position, else the first one after it, or NULL. */
 static struct ring_chunk *next_chunk(const struct ring_scan *scan, uint32_t ring, uint64_t position)
 {
 	size_t low = 0, high = scan->chunk_count;
 
-	while (low < high) {
+	while (low < high) { /* the first chunk that begins after the position */
 		size_t middle = (low + high) / 2;
 		const struct ring_chunk *c = &scan->chunks[middle];
 
-		if (c->ring < ring || (c->ring == ring && c->base + CHUNK_SLOTS <= position))
+		if (c->ring < ring || (c->ring == ring && c->base <= position))
 			low = middle + 1;
 		else
 			high = middle;
 	}
+	if (low > 0 && scan->chunks[low - 1].ring == ring && position - scan->chunks[low - 1].base < CHUNK_SLOTS)
+		return &scan->chunks[low - 1];
 	return low < scan->chunk_count && scan->chunks[low].ring == ring ? &scan->chunks[low] : NULL;
+}
+
+/* A chunk is full unless its thread had to leave it for want of memory: then it ends where the next one begins. */
+static uint64_t chunk_end(const struct ring_scan *scan, const struct ring_chunk *c)
+{
+	const struct ring_chunk *next = c + 1;
+	uint64_t end = c->base + CHUNK_SLOTS;
+
+	return next < scan->chunks + scan->chunk_count && next->ring == c->ring && next->base < end ? next->base : end;
 }
 
 static void forget_chunk(struct ring_scan *scan, struct ring_chunk *c)
@@ -218,7 +229,7 @@ size_t ring_read(struct ring_scan *scan, const struct ring_file *file, uint32_t 
 	ret_gap->events = 0;
 	while ((c = next_chunk(scan, ring, cursor->position)) != NULL) {
 		struct ring_cursor from = *cursor;
-		uint64_t end = c->base + CHUNK_SLOTS, gap = 0;
+		uint64_t end = chunk_end(scan, c), gap = 0;
 		size_t count;
 
 		if (end > scan->produced[ring])

@@ -16,12 +16,13 @@
 #define MADV_WIPEONFORK 18
 #endif
 
+#define COMMIT_SLOTS 512u    /* of a chunk, made ready at a time: 16 KiB */
 #define PATIENCE 256u       /* refills that do without a new chunk after memory ran out */
 #define BLOCK_NAP_NS 100000 /* between looks whether the recorder has made room */
 
 struct ring_memory *ring_memory_map(uint32_t chunk_limit)
 {
-	size_t size = sizeof(struct ring_memory) + chunk_limit * sizeof(uint32_t);
+	size_t size = sizeof(struct ring_memory) + chunk_limit * sizeof(struct chunk_state);
 	struct ring_memory *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (memory == MAP_FAILED)
@@ -141,7 +142,7 @@ int ring_process_attach(struct ring_memory *memory, const struct ring_process_op
 	int saved = errno, rc;
 
 	process->session = session;
-	process->chunk_links = memory->chunk_links;
+	process->chunk_states = memory->chunk_states;
 	process->number = atomic_fetch_add(&session->processes, 1);
 	rc = process_path(process->path, options->folder, process->number);
 	if (rc == 0)
@@ -278,12 +279,24 @@ static bool take_budget(struct session_page *session)
 	return false;
 }
 
+/* Memory comes a step at a time, so that a thread with few events costs little. */
+static bool commit_step(struct ring_process *process, uint32_t chunk)
+{
+	struct chunk_state *state = &process->chunk_states[chunk];
+	uint64_t offset = process->chunk_offset + (uint64_t)chunk * CHUNK_SIZE + state->committed * sizeof(struct event_slot);
+
+	if (memory_commit(process->map, offset, COMMIT_SLOTS * sizeof(struct event_slot), process->path) != 0)
+		return false;
+	state->committed += COMMIT_SLOTS;
+	return true;
+}
+
 static bool commit_chunk(struct ring_process *process, uint32_t chunk)
 {
 	struct chunk_entry *entry = entry_of(process, chunk);
 
 	return memory_commit(process->map, (uint64_t)((char *)entry - (char *)process->map), sizeof *entry, process->path) == 0 &&
-	       memory_commit(process->map, process->chunk_offset + (uint64_t)chunk * CHUNK_SIZE, CHUNK_SIZE, process->path) == 0;
+	       commit_step(process, chunk);
 }
 
 static bool new_chunk(struct ring_process *process, uint32_t *ret)
@@ -330,7 +343,7 @@ static void append_chunk(struct ring_producer *p, uint32_t chunk)
 	if (p->chunk_count == 0)
 		p->oldest = chunk;
 	else
-		p->process->chunk_links[p->newest] = chunk;
+		p->process->chunk_states[p->newest].next = chunk;
 	p->newest = chunk;
 	p->chunk_count++;
 }
@@ -341,19 +354,33 @@ static void begin_chunk(struct ring_producer *p, uint32_t chunk)
 {
 	struct chunk_entry *entry = entry_of(p->process, chunk);
 	slot_word *slots = layout_chunk(p->process->map, p->process->chunk_offset, chunk);
+	struct chunk_state *state = &p->process->chunk_states[chunk];
 
 	atomic_store_explicit(&entry->base, CHUNK_NO_BASE, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&entry->extra_base, p->extra, memory_order_relaxed);
 	atomic_store_explicit(&entry->owner, p->index + 1, memory_order_relaxed);
 	atomic_store_explicit(&entry->base, p->produced, memory_order_release);
+	state->base = p->produced;
 	p->cursor = slots;
-	p->end = slots + 4 * CHUNK_SLOTS;
+	p->end = slots + 4 * (size_t)state->committed;
+}
+
+/* The chunk at hand has memory that was not asked for yet. */
+static bool extend_chunk(struct ring_producer *p)
+{
+	struct chunk_state *state = &p->process->chunk_states[p->newest];
+
+	if (p->chunk_count == 0 || state->committed == CHUNK_SLOTS || p->patience || !commit_step(p->process, p->newest))
+		return false;
+	p->end += 4 * COMMIT_SLOTS;
+	return true;
 }
 
 static bool oldest_is_drained(const struct ring_producer *p)
 {
-	uint64_t oldest_end = p->produced - (p->chunk_count - 1) * (uint64_t)CHUNK_SLOTS;
+	const struct chunk_state *states = p->process->chunk_states;
+	uint64_t oldest_end = p->chunk_count > 1 ? states[states[p->oldest].next].base : p->produced;
 
 	return atomic_load_explicit(&p->shared->drained, memory_order_acquire) >= oldest_end;
 }
@@ -362,7 +389,7 @@ static void recycle_oldest(struct ring_producer *p)
 {
 	uint32_t chunk = p->oldest;
 
-	p->oldest = p->process->chunk_links[chunk];
+	p->oldest = p->process->chunk_states[chunk].next;
 	p->chunk_count--;
 	append_chunk(p, chunk);
 	begin_chunk(p, chunk);
@@ -404,6 +431,8 @@ bool ring_producer_refill(struct ring_producer *p)
 
 	if (p->chunk_count && oldest_is_drained(p)) {
 		recycle_oldest(p);
+	} else if (extend_chunk(p)) {
+		/* the chunk at hand goes on */
 	} else if (lease_chunk(p, &chunk)) {
 		append_chunk(p, chunk);
 		begin_chunk(p, chunk);
@@ -421,6 +450,8 @@ slot_word *ring_producer_group(struct ring_producer *p, uint32_t count)
 {
 	size_t room = (size_t)(p->end - p->cursor) / 4;
 
+	if (room < count && extend_chunk(p))
+		room += COMMIT_SLOTS;
 	if (room && room < count) {
 		for (size_t i = 0; i < room; i++)
 			ring_slot_write(p->cursor + 4 * i, 0, 0, 0, 0);

@@ -19,6 +19,13 @@
 
 #define RING_PATH_MAX 512u
 
+/* What the owner of a chunk knows of it. */
+struct chunk_state {
+	uint64_t base;      /* number of its first slot */
+	uint32_t next;      /* younger chunk of the same ring */
+	uint32_t committed; /* slots whose memory is there */
+};
+
 /* One process's file.  Zero is "not attached". */
 struct ring_process {
 	_Atomic uint32_t attached; /* 0 no, 1 somebody is at it, 2 yes, 3 given up */
@@ -29,7 +36,7 @@ struct ring_process {
 	uint64_t chunk_offset;
 	uint32_t chunk_limit;
 	uint32_t first_name;
-	uint32_t *chunk_links;     /* next younger chunk of the same ring */
+	struct chunk_state *chunk_states;
 	_Atomic uint32_t rings;    /* allocators; the header's fields follow once memory is committed */
 	_Atomic uint32_t chunks;
 	_Atomic uint32_t serials;
@@ -42,7 +49,7 @@ struct ring_process {
 
 /* One thread's ring. */
 struct ring_producer {
-	slot_word *cursor, *end; /* in the chunk at hand */
+	slot_word *cursor, *end; /* in the chunk at hand, as far as its memory is there */
 	uint64_t produced;
 	struct ring_header *shared; /* NULL: not open, or wiped by a fork */
 	struct ring_process *process;
@@ -58,7 +65,7 @@ struct ring_producer {
 struct ring_memory {
 	struct ring_process process;
 	_Alignas(64) struct ring_producer producers[RING_LIMIT];
-	uint32_t chunk_links[]; /* session's chunk_limit */
+	struct chunk_state chunk_states[]; /* session's chunk_limit */
 };
 struct ring_memory *ring_memory_map(uint32_t chunk_limit); /* NULL when it cannot be had */
 
