@@ -1,0 +1,55 @@
+# What people type.  Meson does the building (meson.build), from a virtual environment because
+# Debian's own is too old; Debian's packages are seen to by scripts/deps.
+
+PREFIX ?= /usr/local
+BUILD = build
+VENV = .venv
+MESON = $(VENV)/bin/meson
+PYTHON = $(VENV)/bin/python
+
+# Leaves $(BUILD)/inferscope and $(BUILD)/libinferscope-rt.so.
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+
+demo: all
+	@$(BUILD)/inferscope run --trace $(BUILD)/demo.sbt $(BUILD)/examples/infer "where the time goes"
+	@$(BUILD)/inferscope info $(BUILD)/demo.sbt
+	@echo "The trace is $(BUILD)/demo.sbt; $(BUILD)/inferscope dump $(BUILD)/demo.sbt shows all of it."
+
+# Everything, in about as many minutes as a coffee takes; ends with "N passed, M failed".
+test: tools-test
+	@$(PYTHON) scripts/test
+
+# Writes $(BUILD)/bench.json and prints it as a table.
+bench: tools-bench
+	@test -f $(BUILD)/perf/build.ninja || $(MESON) setup $(BUILD)/perf -Dbench=enabled
+	@ninja -C $(BUILD)/perf
+	@$(PYTHON) bench/run.py $(BUILD)/perf --output $(BUILD)/bench.json
+
+# Which lines of src/ the tests reach, in $(BUILD)-coverage/index.html.
+coverage: tools-coverage
+	@scripts/coverage
+
+install: all
+	@$(MESON) configure $(BUILD) --prefix=$(abspath $(PREFIX))
+	@DESTDIR=$(abspath $(DESTDIR)) $(MESON) install -C $(BUILD)
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-coverage
+
+$(BUILD)/build.ninja: | tools-build
+	@$(MESON) setup $(BUILD) --prefix=$(abspath $(PREFIX))
+
+# tools-GROUP: the Debian packages of that group and the virtual environment are there.
+tools-%: FORCE
+	@scripts/deps $*
+	@$(MAKE) -s --no-print-directory $(VENV)/.ready
+
+$(VENV)/.ready: scripts/requirements.txt
+	@echo "setting up $(VENV) (meson, pytest)"
+	@python3 -m venv $(VENV)
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check -r scripts/requirements.txt
+	@touch $@
+
+FORCE:
+.PHONY: all demo test bench coverage install clean FORCE
