@@ -1,0 +1,105 @@
+/* command.c - see command.h. */
+#include "cmd/command.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cmd/options.h"
+#include "cmd/printer.h"
+
+static bool wants_colour(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDERR_FILENO) && !(no && no[0]) && term && strcmp(term, "dumb") != 0;
+}
+
+/* In one write, so that it is not torn apart by what others print. */
+static void print_message(const char *colour, const char *text)
+{
+	struct buffer line = BUFFER_INIT;
+	int rc = wants_colour() ? buffer_printf(&line, "%sinferscope:\033[0m ", colour)
+				: buffer_printf(&line, "inferscope: ");
+
+	if (rc == 0)
+		rc = text_append_terminal(&line, text, strlen(text), 0);
+	if (rc == 0)
+		rc = buffer_append(&line, "\n", 1);
+	if (rc == 0)
+		file_write_all(STDERR_FILENO, line.data, line.size); /* nobody is left to tell if this fails */
+	buffer_release(&line);
+}
+
+#define RED "\033[31m"
+#define YELLOW "\033[33m"
+
+#define PRINT_FORMATTED(colour, format)                                                                                \
+	do {                                                                                                           \
+		char text_[LOG_MESSAGE_MAX];                                                                           \
+		va_list args_;                                                                                         \
+		va_start(args_, format);                                                                               \
+		vsnprintf(text_, sizeof text_, format, args_);                                                         \
+		va_end(args_);                                                                                         \
+		print_message(colour, text_);                                                                          \
+	} while (0)
+
+int fail(int status, const char *format, ...)
+{
+	PRINT_FORMATTED(RED, format);
+	return status;
+}
+
+void warning(const char *format, ...)
+{
+	PRINT_FORMATTED(YELLOW, format);
+}
+
+int fail_with(const struct error *err, int status)
+{
+	print_message(RED, err->text[0] ? err->text : "out of memory");
+	return err->exit_code ? err->exit_code : status;
+}
+
+int command_options(const struct options *options, int argc, char **argv)
+{
+	struct error err = { 0 };
+	struct printer out;
+	int count = options_parse(options, argc, argv, &err);
+
+	if (count >= 0)
+		return count;
+	if (count != OPTIONS_HELP)
+		exit(fail_with(&err, EXIT_USAGE));
+	printer_stdout(&out);
+	printer_check(&out, options_help(options, &out.buf));
+	exit(printer_close(&out));
+}
+
+static void log_to_stderr(void *arg, enum log_level level, const char *tag, const char *message)
+{
+	(void)arg;
+	(void)tag;
+	print_message(level == LOG_LEVEL_ERROR ? RED : level == LOG_LEVEL_WARN ? YELLOW : "\033[2m", message);
+}
+
+int command_config(struct config *config)
+{
+	struct error err = { 0 };
+	size_t i;
+	int rc = config_load(config, &err);
+
+	for (i = 0; i < config->warning_count; i++)
+		warning("%s", config->warnings[i]);
+	if (rc < 0)
+		return fail_with(&err, EXIT_ENVIRONMENT);
+	log_set_level((enum log_level)config_integer(config, CONFIG_LOG_LEVEL));
+	log_set_sink(log_to_stderr, NULL);
+	return 0;
+}

@@ -1,0 +1,232 @@
+/* doctor_checks.c - one function for each thing `inferscope doctor` looks at. */
+#include "cmd/doctor.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "cmd/runtime_path.h"
+#include "record/session.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define SAY(finding, ...) snprintf((finding)->detail, sizeof((finding)->detail), __VA_ARGS__)
+
+/* The first line of a small file, or what follows `label` and a colon in it. */
+static bool read_line(const char *path, const char *label, char *out, size_t size)
+{
+	struct buffer text = BUFFER_INIT;
+	char *at = NULL;
+
+	if (file_read_whole(path, 1 << 20, &text) == 0 && buffer_append(&text, "", 1) == 0)
+		at = label ? strstr((char *)text.data, label) : (char *)text.data;
+	if (at && label && (at = strchr(at, ':')))
+		at += 1 + strspn(at + 1, " \t");
+	if (at)
+		snprintf(out, size, "%.*s", (int)strcspn(at, "\n"), at);
+	buffer_release(&text);
+	return at != NULL;
+}
+
+static void check_cpu(struct doctor_finding *f)
+{
+	char model[128];
+
+	if (!read_line("/proc/cpuinfo", "model name", model, sizeof model)) {
+		struct utsname u;
+
+		snprintf(model, sizeof model, "%s", uname(&u) == 0 ? u.machine : "unknown");
+	}
+	SAY(f, "%s, %ld online", model, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+/* Nanoseconds a reading of the clock takes, the best of a few rounds. */
+static double reading_cost(enum clock_source source)
+{
+	enum { ROUNDS = 20, READINGS = 1000 };
+	uint64_t begin, took, best = UINT64_MAX;
+	volatile uint64_t ticks;
+	int round, i;
+
+	for (round = 0; round < ROUNDS; round++) {
+		begin = clock_ticks_slow(CLOCK_SOURCE_MONOTONIC);
+		for (i = 0; i < READINGS; i++)
+			ticks = clock_ticks(source);
+		took = clock_ticks_slow(CLOCK_SOURCE_MONOTONIC) - begin;
+		best = took < best ? took : best;
+	}
+	(void)ticks;
+	return (double)best / READINGS;
+}
+
+static void check_clock(struct doctor_finding *f)
+{
+	const char *why = "";
+	enum clock_source source = clock_source_best(&why);
+
+	SAY(f, "%s, %.1f ns a reading%s%s", clock_source_name(source), reading_cost(source), why[0] ? "; " : "", why);
+	if (why[0]) {
+		f->status = DOCTOR_LIMITED;
+		f->cost = "every event costs a call of clock_gettime() instead of one instruction";
+	}
+}
+
+static void check_kernel(struct doctor_finding *f)
+{
+	struct utsname u;
+
+	if (uname(&u) == 0)
+		SAY(f, "%s %s, %s", u.sysname, u.release, u.machine);
+}
+
+static void check_populate(struct doctor_finding *f)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *map = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (map != MAP_FAILED && madvise(map, page, MADV_POPULATE_WRITE) == 0) {
+		SAY(f, "available");
+	} else {
+		SAY(f, "not available (Linux 5.14 has it)");
+		f->status = DOCTOR_LIMITED;
+		f->cost = "each new chunk of ring memory costs its thread three more system calls";
+	}
+	if (map != MAP_FAILED)
+		munmap(map, page);
+}
+
+static void check_rseq(struct doctor_finding *f)
+{
+	const unsigned *size = dlsym(RTLD_DEFAULT, "__rseq_size");
+
+	if (size && *size > 0) {
+		SAY(f, "registered by the C library");
+		return;
+	}
+	SAY(f, size ? "switched off (GLIBC_TUNABLES, or the kernel)" : "not in the C library (glibc 2.35 has it)");
+	f->status = DOCTOR_LIMITED;
+	f->cost = "events do not say on which CPU they happened";
+}
+
+static void check_session(struct doctor_finding *f)
+{
+	struct session_place places[8];
+	size_t i, used = 0, count = session_places(places, 8);
+
+	for (i = 0; i < count && used < sizeof f->detail; i++)
+		used += (size_t)snprintf(f->detail + used, sizeof f->detail - used, "%s%s (%llu MB free)",
+					 i ? ", then " : "", places[i].path,
+					 (unsigned long long)(places[i].free_bytes >> 20));
+	if (count == 0) {
+		SAY(f, "neither XDG_RUNTIME_DIR nor /dev/shm nor TMPDIR can be written");
+		f->status = DOCTOR_MISSING;
+		f->cost = "nothing can be recorded; set TMPDIR to a folder that can be written";
+	} else if (places[0].free_bytes < 64u << 20) {
+		f->status = DOCTOR_LIMITED;
+		f->cost = "buffers are smaller than asked for, and bursts of events may be lost";
+	}
+}
+
+static void check_runtime(struct doctor_finding *f)
+{
+	char *path = runtime_path_find();
+
+	if (path) {
+		SAY(f, "%s", path);
+	} else {
+		SAY(f, "libinferscope-rt.so is not beside this program, nor in its lib folder");
+		f->status = DOCTOR_MISSING;
+		f->cost = "programs run, but their scopes are not recorded; install InferScope again";
+	}
+	free(path);
+}
+
+static void check_perf(struct doctor_finding *f)
+{
+	char level[32];
+
+	if (!read_line("/proc/sys/kernel/perf_event_paranoid", NULL, level, sizeof level)) {
+		SAY(f, "the kernel has no performance events");
+		f->status = DOCTOR_MISSING;
+	} else {
+		SAY(f, "perf_event_paranoid is %s", level);
+		if (atoi(level) > 2 && geteuid() != 0)
+			f->status = DOCTOR_LIMITED;
+	}
+	if (f->status != DOCTOR_OK)
+		f->cost = "no hardware counters and no samples of call stacks by the kernel";
+}
+
+static void check_btf(struct doctor_finding *f)
+{
+	if (access("/sys/kernel/btf/vmlinux", R_OK) == 0) {
+		SAY(f, "/sys/kernel/btf/vmlinux");
+		return;
+	}
+	SAY(f, "no /sys/kernel/btf/vmlinux");
+	f->status = DOCTOR_MISSING;
+	f->cost = "no eBPF programs: waiting is sampled instead of exact";
+}
+
+static void check_library(struct doctor_finding *f, const char *const *names, const char *cost)
+{
+	size_t i;
+
+	for (i = 0; names[i]; i++)
+		if (dlopen(names[i], RTLD_LAZY | RTLD_LOCAL)) { /* stays open: not all of them survive being closed */
+			SAY(f, "%s", names[i]);
+			return;
+		}
+	SAY(f, "%s is not found", names[0]);
+	f->status = DOCTOR_MISSING;
+	f->cost = cost;
+}
+
+static void check_cupti(struct doctor_finding *f)
+{
+	static const char *const names[] = { "libcupti.so", "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.0",
+					     NULL };
+
+	check_library(f, names, "CUDA kernels and copies cannot be seen; it comes with the CUDA toolkit");
+}
+
+static void check_nvml(struct doctor_finding *f)
+{
+	static const char *const names[] = { "libnvidia-ml.so.1", "libnvidia-ml.so", NULL };
+
+	check_library(f, names, "no utilisation, memory and power of NVIDIA GPUs; it comes with the driver");
+}
+
+static void check_opencl(struct doctor_finding *f)
+{
+	static const char *const names[] = { "libOpenCL.so.1", "libOpenCL.so", NULL };
+
+	check_library(f, names, "OpenCL commands cannot be seen; it comes with an ICD loader (ocl-icd-libopencl1)");
+}
+
+const struct doctor_check doctor_checks[] = {
+	{ "cpu", check_cpu },
+	{ "clock", check_clock },
+	{ "kernel", check_kernel },
+	{ "runtime", check_runtime },
+	{ "sessions", check_session },
+	{ "populate", check_populate },
+	{ "rseq", check_rseq },
+	{ "perf", check_perf },
+	{ "btf", check_btf },
+	{ "cupti", check_cupti },
+	{ "nvml", check_nvml },
+	{ "opencl", check_opencl },
+	{ NULL, NULL },
+};

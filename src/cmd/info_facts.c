@@ -1,0 +1,61 @@
+/* info_facts.c - facts about a trace that both the text and the JSON of `info` tell. */
+#include "cmd/info_print.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "trace/reader.h"
+
+bool info_start_time(const struct trace_reader *reader, int64_t *ret_ns)
+{
+	const struct trace_clock_pair *pairs;
+	size_t i, count = trace_reader_clock_pairs(reader, 0, &pairs);
+
+	for (i = 0; i < count; i++)
+		if (pairs[i].realtime_ns > 0) {
+			*ret_ns = pairs[i].realtime_ns - trace_reader_since_start_ns(reader, 0, pairs[i].ticks);
+			return true;
+		}
+	return false;
+}
+
+char *info_format_time(char *out, int64_t ns)
+{
+	time_t seconds = (time_t)(ns / 1000000000);
+	char date[32] = "";
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm))
+		strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(out, 40, "%s.%03dZ", date, (int)(ns % 1000000000 / 1000000));
+	return out;
+}
+
+const char *info_clock_name(unsigned kind)
+{
+	switch (kind) {
+	case CLOCK_KIND_TSC:
+		return "TSC";
+	case CLOCK_KIND_ARM:
+		return "ARM counter";
+	case CLOCK_KIND_MONOTONIC_RAW:
+		return "CLOCK_MONOTONIC_RAW";
+	case CLOCK_KIND_MONOTONIC:
+		return "CLOCK_MONOTONIC";
+	case CLOCK_KIND_REALTIME:
+		return "CLOCK_REALTIME";
+	case CLOCK_KIND_DEVICE:
+		return "device";
+	case CLOCK_KIND_NANOSECONDS:
+		return "nanoseconds";
+	default:
+		return "unknown";
+	}
+}
+
+const char *info_track_kind(unsigned kind)
+{
+	static const char *const names[] = { "unknown", "thread", "stream", "task", "process", "device" };
+
+	return names[kind < sizeof names / sizeof names[0] ? kind : 0];
+}

@@ -1,0 +1,33 @@
+/*
+ * info_print.h - a trace's summary, for people and for programs.
+ */
+#ifndef CMD_INFO_PRINT_H
+#define CMD_INFO_PRINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct printer;
+struct summary;
+struct trace_reader;
+
+struct info {
+	const char *path;
+	const struct trace_reader *reader;
+	struct summary *summary;
+	size_t top; /* rows of each table in the text */
+};
+
+/* Both sort the tables of the summary. */
+void info_print_text(const struct info *info, struct printer *out);
+void info_print_json(const struct info *info, struct printer *out);
+
+/* When the trace started, nanoseconds since 1970; false when it does not say. */
+bool info_start_time(const struct trace_reader *reader, int64_t *ret_ns);
+/* 2026-03-01T12:00:00.123Z; out has room for 40 bytes. */
+char *info_format_time(char *out, int64_t ns);
+const char *info_clock_name(unsigned kind);
+const char *info_track_kind(unsigned kind); /* "thread" */
+
+#endif

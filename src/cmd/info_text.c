@@ -1,0 +1,290 @@
+/* info_text.c - `inferscope info` for people. */
+#include "cmd/info_print.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/msgpack.h"
+#include "base/text.h"
+#include "cmd/printer.h"
+#include "cmd/summary.h"
+#include "trace/clock_fit.h"
+#include "trace/reader.h"
+
+#define LABEL "%-12s"
+#define NAME_WIDTH 32
+
+/* A time with the unit that suits it; out has room for 32 bytes. */
+static char *format_duration(char *out, double ns)
+{
+	if (ns < 1e3)
+		snprintf(out, 32, "%.0f ns", ns);
+	else if (ns < 1e6)
+		snprintf(out, 32, "%.2f us", ns / 1e3);
+	else if (ns < 1e9)
+		snprintf(out, 32, "%.2f ms", ns / 1e6);
+	else
+		snprintf(out, 32, "%.3f s", ns / 1e9);
+	return out;
+}
+
+static void print_string(const struct info *info, struct printer *out, uint32_t id, size_t columns)
+{
+	size_t size;
+	const char *text = trace_reader_string(info->reader, id, &size);
+
+	printer_terminal(out, text, size, columns);
+}
+
+static void print_name(const struct info *info, struct printer *out, uint32_t id)
+{
+	size_t size;
+	const char *text = trace_reader_string(info->reader, id, &size);
+
+	printer_cell(out, text, size, NAME_WIDTH);
+}
+
+static void print_command(const struct info *info, struct printer *out)
+{
+	struct msgpack_value array, word;
+	struct cursor c;
+	const uint8_t *raw;
+	size_t size;
+	uint32_t i;
+
+	if (trace_reader_info_raw(info->reader, "command", &raw, &size) < 0)
+		return;
+	c = cursor_of(raw, size);
+	if (msgpack_read(&c, &array) < 0 || array.type != MSGPACK_ARRAY)
+		return;
+	printer_printf(out, LABEL, "command");
+	for (i = 0; i < array.count && msgpack_read(&c, &word) == 0 && word.type == MSGPACK_STRING; i++) {
+		printer_printf(out, i ? " " : "");
+		printer_terminal(out, (const char *)word.data, word.size, 0);
+	}
+	printer_printf(out, "\n");
+}
+
+static void print_end(const struct info *info, struct printer *out)
+{
+	int64_t status;
+
+	printer_printf(out, LABEL, "ended");
+	if (trace_reader_info_integer(info->reader, "signal", &status) == 0 && status > 0)
+		printer_printf(out, "killed by signal %" PRId64 " (%s)\n", status,
+			       status < 65 ? strsignal((int)status) : "unknown");
+	else if (trace_reader_info_integer(info->reader, "exit_status", &status) == 0)
+		printer_printf(out, "exit status %" PRId64 "\n", status);
+	else
+		printer_printf(out, "not known\n");
+	if (!trace_reader_report(info->reader)->complete)
+		printer_printf(out, LABEL "did not end normally: the trace goes as far as it was written\n",
+			       "recording");
+}
+
+static void print_head(const struct info *info, struct printer *out)
+{
+	const struct summary *s = info->summary;
+	uint64_t size = trace_reader_size(info->reader);
+	char text[40], digits[32];
+	int64_t start;
+
+	printer_printf(out, LABEL, "trace");
+	printer_terminal(out, info->path, strlen(info->path), 0);
+	printer_printf(out, "\n");
+	print_command(info, out);
+	if (info_start_time(info->reader, &start))
+		printer_printf(out, LABEL "%s\n", "started", info_format_time(text, start));
+	printer_printf(out, LABEL "%s\n", "duration", format_duration(text, (double)s->duration_ns));
+	print_end(info, out);
+	printer_printf(out, LABEL "%s bytes", "size", text_group_digits(digits, size));
+	if (s->events > 0)
+		printer_printf(out, ", %.2f an event", (double)size / (double)s->events);
+	printer_printf(out, "\n");
+}
+
+static void print_kinds(const struct info *info, struct printer *out)
+{
+	const struct summary *s = info->summary;
+	char digits[32], number[24];
+	unsigned kind;
+
+	printer_printf(out, LABEL "%s\n", "events", text_group_digits(digits, s->events));
+	for (kind = 0; kind < 256; kind++) {
+		const char *name = event_kind_name(kind);
+
+		snprintf(number, sizeof number, "kind %u", kind);
+		if (s->kinds[kind])
+			printer_printf(out, "  %-16s%15s\n", name ? name : number,
+				       text_group_digits(digits, s->kinds[kind]));
+	}
+}
+
+static void print_lost(const struct info *info, struct printer *out)
+{
+	static const char *const why[LOST_REASON_COUNT] = {
+		[0] = "for an unknown reason",
+		[LOST_OVERWRITTEN] = "overwritten before they were read",
+		[LOST_REFUSED] = "refused because the buffer was full",
+		[LOST_NO_BUFFER] = "because no buffer could be had",
+		[LOST_REENTRY] = "in signal handlers that interrupted the recording",
+		[LOST_NAMES] = "kept without their name (too many different names)",
+		[LOST_UNWRITTEN] = "could not be written to the file",
+		[LOST_DROPPED] = "in the oldest part, dropped on request",
+		[LOST_UNREADABLE] = "unreadable in the buffer",
+	};
+	const struct summary *s = info->summary;
+	char digits[32];
+	unsigned reason;
+
+	printer_printf(out, LABEL "%s\n", "lost", text_group_digits(digits, s->lost_total));
+	for (reason = 0; reason < LOST_REASON_COUNT; reason++)
+		if (s->lost[reason])
+			printer_printf(out, "  %15s  %s\n", text_group_digits(digits, s->lost[reason]), why[reason]);
+}
+
+static void print_clocks(const struct info *info, struct printer *out)
+{
+	size_t i, count = trace_reader_clock_count(info->reader);
+	char text[32];
+
+	for (i = 0; i < count; i++) {
+		const struct trace_clock *clock = trace_reader_clock(info->reader, (uint32_t)i);
+		const struct clock_fit *fit = trace_reader_fit(info->reader, (uint32_t)i);
+
+		if (!clock)
+			continue;
+		printer_printf(out, LABEL "%s", "clock", info_clock_name(clock->kind));
+		if (clock->rate > 0 && clock->rate != 1000000000)
+			printer_printf(out, " at %.3f GHz", (double)clock->rate / 1e9);
+		if (fit && fit->pairs > 0)
+			printer_printf(out, ", within %s of CLOCK_MONOTONIC_RAW (%zu readings)",
+				       format_duration(text, fit->error_ns), fit->pairs);
+		printer_printf(out, "\n");
+	}
+}
+
+static void print_damage(const struct info *info, struct printer *out)
+{
+	const struct trace_report *report = trace_reader_report(info->reader);
+	const size_t listed = sizeof report->damage / sizeof report->damage[0];
+	char digits[32];
+	size_t i;
+
+	if (info->summary->unfinished)
+		printer_printf(out, LABEL "%" PRIu64 " whose end was not recorded\n", "unfinished",
+			       info->summary->unfinished);
+	if (info->summary->unmatched_ends)
+		printer_printf(out, LABEL "%" PRIu64 " ends without a begin\n", "unmatched",
+			       info->summary->unmatched_ends);
+	if (!report->has_index)
+		printer_printf(out, LABEL "missing; the blocks were found by reading the whole file\n", "index");
+	if (report->damage_count == 0)
+		return;
+	printer_printf(out, LABEL "%zu %s, %s bytes that could not be read\n", "damage", report->damage_count,
+		       report->damage_count == 1 ? "place" : "places", text_group_digits(digits, report->damage_bytes));
+	for (i = 0; i < report->damage_count && i < listed; i++)
+		printer_printf(out, "  byte %" PRIu64 ", %" PRIu64 " bytes: %s\n", report->damage[i].offset,
+			       report->damage[i].size, report->damage[i].reason);
+	if (report->damage_count > listed)
+		printer_printf(out, "  and %zu more\n", report->damage_count - listed);
+}
+
+static void print_hosts(const struct info *info, struct printer *out)
+{
+	size_t i;
+
+	for (i = 0; i < trace_reader_host_count(info->reader); i++) {
+		const struct trace_host *host = trace_reader_host(info->reader, (uint32_t)i);
+
+		if (!host)
+			continue;
+		printer_printf(out, LABEL, "host");
+		print_string(info, out, host->name, 0);
+		printer_printf(out, " (");
+		print_string(info, out, host->system, 0);
+		printer_printf(out, ", ");
+		print_string(info, out, host->machine, 0);
+		printer_printf(out, ")\n");
+	}
+}
+
+static void print_processes(const struct info *info, struct printer *out)
+{
+	size_t i, shown = 0, count = trace_reader_process_count(info->reader);
+
+	printer_printf(out, LABEL "%zu\n", "processes", count);
+	for (i = 0; i < count && shown < info->top; i++) {
+		const struct trace_process *p = trace_reader_process(info->reader, (uint32_t)i);
+
+		if (!p)
+			continue;
+		printer_printf(out, "  pid %-10" PRIu64 "  ", p->pid);
+		print_string(info, out, p->command ? p->command : p->name, 90);
+		printer_printf(out, "%s\n", p->flags & TRACE_PROCESS_RUNNING ? "  (still running at the end)" : "");
+		shown++;
+	}
+	if (shown < count)
+		printer_printf(out, "  and %zu more\n", count - shown);
+}
+
+static void print_track(const struct info *info, struct printer *out, const struct tally_entry *entry)
+{
+	const struct trace_track *track = trace_reader_track(info->reader, entry->key);
+	const struct trace_process *p =
+		track && track->process >= 0 ? trace_reader_process(info->reader, (uint32_t)track->process) : NULL;
+	char digits[32];
+
+	printer_printf(out, "  pid %-10" PRIu64 "  %s %-10" PRIu64 "  %15s events  ", p ? p->pid : 0,
+		       info_track_kind(track ? track->kind : 0), track ? track->os_id : 0,
+		       text_group_digits(digits, entry->count));
+	print_string(info, out, track ? track->name : 0, 0);
+	printer_printf(out, "\n");
+}
+
+static void print_tracks(const struct info *info, struct printer *out)
+{
+	size_t i, count = tally_sort(&info->summary->tracks);
+
+	printer_printf(out, LABEL "%zu with events\n", "tracks", count);
+	for (i = 0; i < count && i < info->top; i++)
+		print_track(info, out, &info->summary->tracks.entries[i]);
+	if (i < count)
+		printer_printf(out, "  and %zu more\n", count - i);
+}
+
+static void print_scopes(const struct info *info, struct printer *out)
+{
+	size_t i, count = tally_sort(&info->summary->scopes);
+	char digits[32], total[32], mean[32], longest[32];
+
+	if (count == 0 || info->top == 0)
+		return;
+	printer_printf(out, "\n%-*s  %15s  %12s  %12s  %12s\n", NAME_WIDTH, "scope", "count", "total", "mean",
+		       "longest");
+	for (i = 0; i < count && i < info->top; i++) {
+		const struct tally_entry *entry = &info->summary->scopes.entries[i];
+
+		print_name(info, out, entry->key);
+		printer_printf(out, "  %15s  %12s  %12s  %12s\n", text_group_digits(digits, entry->count),
+			       format_duration(total, (double)entry->total_ns),
+			       format_duration(mean, (double)entry->total_ns / (double)entry->count),
+			       format_duration(longest, (double)entry->max_ns));
+	}
+	if (i < count)
+		printer_printf(out, "and %zu more\n", count - i);
+}
+
+void info_print_text(const struct info *info, struct printer *out)
+{
+	print_head(info, out);
+	print_kinds(info, out);
+	print_lost(info, out);
+	print_clocks(info, out);
+	print_damage(info, out);
+	print_hosts(info, out);
+	print_processes(info, out);
+	print_tracks(info, out);
+	print_scopes(info, out);
+}

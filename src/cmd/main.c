@@ -1,0 +1,107 @@
+/*
+ * main.c - the table of commands, and what is not a command: --help, --version.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cmd/builtin.h"
+#include "cmd/command.h"
+#include "cmd/printer.h"
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+};
+
+/* In the order of --help; builtin.h says how to add one. */
+static const struct command commands[] = {
+	{ "run", cmd_run, "run a program and record it" },
+	{ "info", cmd_info, "say what is in a trace" },
+	{ "dump", cmd_dump, "print the events of a trace as JSON or CSV" },
+	{ "recover", cmd_recover, "make a trace of what a killed recorder left behind" },
+	{ "config", cmd_config, "show the settings and where they come from" },
+	{ "doctor", cmd_doctor, "say what is available here, and what each missing thing costs" },
+	{ NULL, NULL, NULL }
+};
+
+static const struct command *find_command(const char *name)
+{
+	const struct command *command;
+
+	for (command = commands; command->name; command++)
+		if (strcmp(command->name, name) == 0)
+			return command;
+	return NULL;
+}
+
+static const char *command_name(void *arg, size_t i)
+{
+	(void)arg;
+	return commands[i].name;
+}
+
+static int unknown_command(const char *name)
+{
+	const char *near = text_nearest(name, command_name, NULL);
+
+	if (near)
+		return fail(EXIT_USAGE, "unknown command '%.60s'; did you mean '%s'?", name, near);
+	return fail(EXIT_USAGE, "unknown command '%.60s'; 'inferscope --help' lists those there are", name);
+}
+
+static int print_help(void)
+{
+	const struct command *command;
+	struct printer out;
+
+	printer_stdout(&out);
+	printer_printf(&out, "usage: inferscope COMMAND [options] [arguments]\n\n"
+			     "Finds out where the time of an AI workload goes.\n\ncommands:\n");
+	for (command = commands; command->name; command++)
+		printer_printf(&out, "  %-10s  %s\n", command->name, command->help);
+	printer_printf(&out, "\n'inferscope COMMAND --help' has the options of a command, with examples;\n"
+			     "'man inferscope-COMMAND' says more.  'inferscope --version' shows the version.\n");
+	return printer_close(&out);
+}
+
+static int print_version(void)
+{
+	struct printer out;
+
+	printer_stdout(&out);
+	printer_printf(&out, "inferscope %s\n", INFERSCOPE_VERSION);
+	return printer_close(&out);
+}
+
+static int help_about(const char *name)
+{
+	const struct command *command = find_command(name);
+
+	if (!command)
+		return unknown_command(name);
+	return command->run(2, (char *[]){ (char *)name, (char *)"--help", NULL });
+}
+
+int main(int argc, char **argv)
+{
+	const char *first = argc > 1 ? argv[1] : NULL;
+	const struct command *command;
+
+	if (!first)
+		return fail(EXIT_USAGE, "expected a command; 'inferscope --help' lists them");
+	if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)
+		return print_version();
+	if (strcmp(first, "help") == 0 && argc > 2)
+		return help_about(argv[2]);
+	if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "help") == 0)
+		return print_help();
+	if (first[0] == '-')
+		return fail(EXIT_USAGE,
+			    "unknown option '%.60s'; options follow the command, as in 'inferscope info --help'",
+			    first);
+	command = find_command(first);
+	return command ? command->run(argc - 1, argv + 1) : unknown_command(first);
+}

@@ -1,0 +1,82 @@
+/*
+ * options.h - a command's options as a table.
+ *
+ *      int64_t top = 10;
+ *      const char *output = NULL;
+ *      const struct option_row rows[] = {
+ *              OPTION_INT(0, "top", "N", &top, 1, 1000, "show the N scopes with the most time"),
+ *              OPTION_TEXT('o', "output", "FILE", &output, "write there instead of standard output"),
+ *              OPTION_END
+ *      };
+ *
+ * The table is the parser, the --help text and what the manual page is checked
+ * against.  Every table has -h and --help without saying so.
+ */
+#ifndef CMD_OPTIONS_H
+#define CMD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "config/config.h"
+
+enum option_type {
+	OPTION_TYPE_END,
+	OPTION_TYPE_FLAG,
+	OPTION_TYPE_INT,
+	OPTION_TYPE_REAL,
+	OPTION_TYPE_TEXT,
+	OPTION_TYPE_CHOICE,
+	OPTION_TYPE_CONFIG
+};
+
+struct option_row {
+	enum option_type type;
+	char letter;      /* 0: long form only */
+	const char *name; /* without the dashes */
+	const char *argument;
+	void *target; /* bool, int64_t, double, const char *, int (index of the choice), struct config */
+	double min, max;
+	const char *const *choices; /* NULL-terminated */
+	enum config_key key;
+	const char *help;
+};
+
+#define OPTION_FLAG(letter, name, target, help) \
+	{ OPTION_TYPE_FLAG, letter, name, NULL, target, 0, 0, NULL, CONFIG_KEY_COUNT, help }
+#define OPTION_INT(letter, name, argument, target, min, max, help) \
+	{ OPTION_TYPE_INT, letter, name, argument, target, min, max, NULL, CONFIG_KEY_COUNT, help }
+#define OPTION_REAL(letter, name, argument, target, min, max, help) \
+	{ OPTION_TYPE_REAL, letter, name, argument, target, min, max, NULL, CONFIG_KEY_COUNT, help }
+#define OPTION_TEXT(letter, name, argument, target, help) \
+	{ OPTION_TYPE_TEXT, letter, name, argument, target, 0, 0, NULL, CONFIG_KEY_COUNT, help }
+/* The target keeps its value, such as -1 for "not given", when the option is absent. */
+#define OPTION_CHOICE(letter, name, argument, target, choices, help) \
+	{ OPTION_TYPE_CHOICE, letter, name, argument, target, 0, 0, choices, CONFIG_KEY_COUNT, help }
+/* Sets a configuration key, whose row says what is allowed. */
+#define OPTION_CONFIG(letter, name, argument, config, key, help) \
+	{ OPTION_TYPE_CONFIG, letter, name, argument, config, 0, 0, NULL, key, help }
+#define OPTION_END { OPTION_TYPE_END }
+
+struct options {
+	const char *command;     /* "dump" */
+	const char *arguments;   /* "[options] TRACE" */
+	const char *description; /* one paragraph */
+	const char *examples;    /* lines */
+	const struct option_row *rows;
+	bool stop_at_argument;        /* what follows the first argument is not ours, as with run */
+	const char *argument_letters; /* then: -m and -c, say, count as an argument; may be NULL */
+};
+
+#define OPTIONS_HELP (-1000) /* options_parse() met -h or --help */
+
+/* Moves the arguments that are not options to argv[1] and up and returns their number; else OPTIONS_HELP, or -EINVAL
+ * with one sentence and err->exit_code 2. */
+int options_parse(const struct options *options, int argc, char **argv, struct error *err);
+
+/* The text of --help. */
+int options_help(const struct options *options, struct buffer *out);
+
+#endif

@@ -1,0 +1,197 @@
+/* test-options.c - cmd/options.h. */
+#include "cmd/options.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const char *const colours[] = { "red", "green", "blue", NULL };
+
+static bool verbose, all;
+static int64_t top;
+static double from;
+static const char *output;
+static int colour;
+static struct config config;
+
+static const struct option_row rows[] = {
+	OPTION_FLAG('v', "verbose", &verbose, "say more"),
+	OPTION_FLAG('a', "all", &all, "everything"),
+	OPTION_INT('n', "top", "N", &top, 1, 100, "how many"),
+	OPTION_REAL(0, "from", "MS", &from, 0, 1e6, "from when on"),
+	OPTION_TEXT('o', "output", "FILE", &output, "where to"),
+	OPTION_CHOICE(0, "colour", "COLOUR", &colour, colours, "which colour"),
+	OPTION_CONFIG(0, "trace-size-mb", "N", &config, CONFIG_TRACE_SIZE_MB, "memory"),
+	OPTION_END,
+};
+
+static const struct options table = {
+	.command = "test",
+	.arguments = "[options] FILE",
+	.description = "Tests the parser. This sentence is long enough to be broken into two lines of the help text.",
+	.examples = "  inferscope test x\n",
+	.rows = rows,
+};
+
+#define WORDS_MAX 16
+static char *words[WORDS_MAX];
+static struct error error;
+
+static int parse_with(const struct options *options, const char *const *typed)
+{
+	int argc = 0;
+
+	verbose = all = false;
+	top = 10;
+	from = -1;
+	output = NULL;
+	colour = -1;
+	error = (struct error){ 0 };
+	words[argc++] = (char *)"test";
+	while (typed[argc - 1] && argc < WORDS_MAX - 1) {
+		words[argc] = (char *)typed[argc - 1];
+		argc++;
+	}
+	words[argc] = NULL;
+	return options_parse(options, argc, words, &error);
+}
+
+#define PARSE(...) parse_with(&table, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void typed_values(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		PARSE("--top", "5", "--output=x.json", "file", "--verbose", "--colour", "blue", "--from", "1.5"), 1);
+	assert_int_equal(top, 5);
+	assert_string_equal(output, "x.json");
+	assert_true(verbose);
+	assert_false(all);
+	assert_int_equal(colour, 2);
+	assert_true(from == 1.5);
+	assert_string_equal(words[1], "file");
+}
+
+static void short_forms(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("-va", "-n5", "-o", "-"), 0);
+	assert_true(verbose && all);
+	assert_int_equal(top, 5);
+	assert_string_equal(output, "-");
+	assert_int_equal(PARSE("-van", "7"), 0);
+	assert_int_equal(top, 7);
+	assert_int_equal(PARSE("-"), 1);
+	assert_string_equal(words[1], "-");
+}
+
+static void double_dash_ends_options(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("-v", "--", "--top", "-x"), 2);
+	assert_string_equal(words[1], "--top");
+	assert_string_equal(words[2], "-x");
+	assert_int_equal(top, 10);
+}
+
+static void the_rest_belongs_to_the_program(void **state)
+{
+	struct options run = table;
+
+	(void)state;
+	run.stop_at_argument = true;
+	run.argument_letters = "mc";
+	assert_int_equal(parse_with(&run, (const char *const[]){ "-v", "prog", "-a", "--top", NULL }), 3);
+	assert_true(verbose);
+	assert_false(all);
+	assert_string_equal(words[2], "-a");
+	assert_int_equal(parse_with(&run, (const char *const[]){ "-v", "-m", "json.tool", "--help", NULL }), 3);
+	assert_string_equal(words[1], "-m");
+	assert_int_equal(parse_with(&run, (const char *const[]){ "--", "-v", NULL }), 1);
+	assert_false(verbose);
+	assert_int_equal(parse_with(&run, (const char *const[]){ "prog", "--", "x", NULL }), 3);
+	assert_string_equal(words[2], "--");
+}
+
+static void refuse(int rc, const char *sentence)
+{
+	assert_int_equal(rc, -EINVAL);
+	assert_int_equal(error.exit_code, 2);
+	assert_string_equal(error.text, sentence);
+}
+
+static void wrong_usage_is_one_sentence(void **state)
+{
+	(void)state;
+	refuse(PARSE("--tpo", "5"), "test: unknown option '--tpo'; did you mean '--top'?");
+	refuse(PARSE("--outptu=x"), "test: unknown option '--outptu'; did you mean '--output'?");
+	refuse(PARSE("--zzzzzzz"), "test: unknown option '--zzzzzzz'; see 'inferscope test --help'");
+	refuse(PARSE("-x"), "test: unknown option '-x'; see 'inferscope test --help'");
+	refuse(PARSE("--top", "0"), "test: --top expects an integer from 1 to 100, not '0'");
+	refuse(PARSE("--top", "many"), "test: --top expects an integer from 1 to 100, not 'many'");
+	refuse(PARSE("--top="), "test: --top expects an integer from 1 to 100, not ''");
+	refuse(PARSE("--top"), "test: --top needs a value (N)");
+	refuse(PARSE("--verbose=1"), "test: --verbose takes no value");
+	refuse(PARSE("--colour", "pink"), "test: --colour expects red, green or blue, not 'pink'");
+	refuse(PARSE("--from", "nan"), "test: --from expects a number from 0 to 1e+06, not 'nan'");
+	refuse(PARSE("--trace-size-mb", "0"), "test: --trace-size-mb expects an integer from 1 to 65536, not '0'");
+}
+
+static void settings_come_from_the_command_line(void **state)
+{
+	(void)state;
+	assert_int_equal(config_init(&config), 0);
+	assert_int_equal(PARSE("--trace-size-mb", "64"), 0);
+	assert_int_equal(config_integer(&config, CONFIG_TRACE_SIZE_MB), 64);
+	assert_int_equal(config_value(&config, CONFIG_TRACE_SIZE_MB)->origin, CONFIG_FROM_COMMAND_LINE);
+	config_release(&config);
+}
+
+static void help_is_made_from_the_table(void **state)
+{
+	struct buffer out = BUFFER_INIT;
+
+	(void)state;
+	assert_int_equal(PARSE("-v", "--help", "--nonsense"), OPTIONS_HELP);
+	assert_int_equal(PARSE("-h"), OPTIONS_HELP);
+	assert_int_equal(options_help(&table, &out), 0);
+	assert_int_equal(buffer_append(&out, "", 1), 0);
+	assert_string_equal((char *)out.data,
+			    "usage: inferscope test [options] FILE\n"
+			    "\n"
+			    "Tests the parser. This sentence is long enough to be broken into two lines of\n"
+			    "the help text.\n"
+			    "\n"
+			    "options:\n"
+			    "  -v, --verbose             say more\n"
+			    "  -a, --all                 everything\n"
+			    "  -n, --top N               how many\n"
+			    "      --from MS             from when on\n"
+			    "  -o, --output FILE         where to\n"
+			    "      --colour COLOUR       which colour\n"
+			    "      --trace-size-mb N     memory\n"
+			    "  -h, --help                show this text\n"
+			    "\n"
+			    "examples:\n"
+			    "  inferscope test x\n");
+	buffer_release(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(typed_values),
+		cmocka_unit_test(short_forms),
+		cmocka_unit_test(double_dash_ends_options),
+		cmocka_unit_test(the_rest_belongs_to_the_program),
+		cmocka_unit_test(wrong_usage_is_one_sentence),
+		cmocka_unit_test(settings_come_from_the_command_line),
+		cmocka_unit_test(help_is_made_from_the_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
