@@ -290,6 +290,13 @@ void ring_resume(const struct ring_scan *scan, const struct ring_file *file, uin
 		cursor->extra = EXTRA_UNKNOWN;
 }
 
+uint64_t ring_oldest(const struct ring_scan *scan, uint32_t ring)
+{
+	const struct ring_chunk *c = next_chunk(scan, ring, 0);
+
+	return c ? c->base : scan->produced[ring];
+}
+
 void ring_free(const struct ring_file *file, uint32_t ring)
 {
 	struct process_header *h = ring_file_header(file);

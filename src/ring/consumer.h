@@ -81,6 +81,9 @@ uint64_t ring_read_rest(const struct ring_scan *scan, const struct ring_file *fi
 void ring_resume(const struct ring_scan *scan, const struct ring_file *file, uint32_t ring, uint64_t position,
 		 struct ring_cursor *cursor);
 
+/* The first slot that is still in memory; `produced` when there is none. */
+uint64_t ring_oldest(const struct ring_scan *scan, uint32_t ring);
+
 /* Gives an exited ring and its chunks back to the process. */
 void ring_free(const struct ring_file *file, uint32_t ring);
 

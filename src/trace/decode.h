@@ -14,9 +14,11 @@
  * batch's own memory and decodes it there.  Returns 0, -ENOMEM, -ENOTSUP for
  * an unknown codec, or -EBADMSG with a reason.
  */
-int decode_events(struct trace_batch *batch, const struct sbt_block *block, const uint8_t *stored, const char **ret_reason);
+int decode_events(struct trace_batch *batch, const struct sbt_block *block, const uint8_t *stored,
+		  const char **ret_reason);
 
-/* Also used for the payloads of other blocks.  Appends nothing: replaces out's contents, with 8 spare zero bytes after. */
+/* Also used for the payloads of other blocks.  Appends nothing: replaces out's contents, with 8 spare zero bytes after.
+ */
 struct ZSTD_DCtx_s;
 int decode_payload(struct ZSTD_DCtx_s *zstd, const struct sbt_block *block, const uint8_t *stored, struct buffer *out,
 		   const char **ret_reason);

@@ -14,8 +14,8 @@ struct column {
 	uint8_t encoding;
 };
 
-/* Whether column_numbers() knows the encoding. */
-bool column_is_numeric(const struct column *c);
+/* Whether the encoding suits whole numbers. */
+bool column_is_integral(const struct column *c);
 
 /* Whether a column of this encoding and size can hold `count` values at all.  Cheap, to be asked before allocating. */
 bool column_can_hold(const struct column *c, uint64_t count);
@@ -25,5 +25,7 @@ bool column_can_hold(const struct column *c, uint64_t count);
  * SBT_PACKED_DELTA as such.  The column's bytes must be followed by 8 readable ones.
  */
 int column_numbers(const struct column *c, uint64_t *out, size_t count);
+/* The same for a column of runs of small numbers, larger ones being held at UINT16_MAX. */
+int column_short_runs(const struct column *c, uint16_t *out, size_t count);
 
 #endif

@@ -36,9 +36,9 @@ struct decoder {
 	struct shape *shapes;
 	size_t shape_count;
 	struct column columns[FIELD_LIMIT];
-	uint64_t fields;  /* those that some shape has */
-	uint16_t *shape;  /* of each event */
-	uint8_t *has;     /* by shape: has it the field at hand? */
+	uint64_t fields; /* those that some shape has */
+	uint16_t *shape; /* of each event */
+	uint8_t *has;    /* by shape: has it the field at hand? */
 	struct motion *motions;
 	uint32_t *depths; /* by track: slices open */
 	size_t depth_count;

@@ -17,7 +17,7 @@ struct dictionary {
 	struct dictionary_string {
 		uint64_t offset; /* of the text, in the log */
 		uint32_t size, hash;
-	} *strings; /* number n is strings[n - 1] */
+	} * strings; /* number n is strings[n - 1] */
 	uint32_t string_count, string_capacity;
 	uint32_t *table; /* string numbers by hash; 0 is free */
 	uint32_t table_size;

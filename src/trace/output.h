@@ -34,8 +34,8 @@ void output_release(struct output *o);
 int output_file_begin(struct output_file *file, int fd, int64_t created_ns, struct error *err);
 void output_file_release(struct output_file *file);
 
-/* Appends a block; kind, flags, times, count, domain and lost are taken from `block`.  On failure the file is cut back to
- * where it was. */
+/* Appends a block; kind, flags, times, count, domain and lost are taken from `block`.  On failure the file is cut back
+ * to where it was. */
 int output_write(struct output *o, struct output_file *file, struct sbt_block block, const void *payload, size_t size,
 		 struct error *err);
 /* Index block and trailer.  Nothing may be appended afterwards. */

@@ -10,19 +10,19 @@
 
 #include "trace/reader.h"
 
-#define SLICE_UNFINISHED 1u   /* never ended: end is the time of the end of the trace or of its track */
-#define SLICE_BEGIN_LOST 2u   /* begin was lost: begin is the earliest time it can have had */
+#define SLICE_UNFINISHED 1u /* never ended: end is the time of the end of the trace or of its track */
+#define SLICE_BEGIN_LOST 2u /* begin was lost: begin is the earliest time it can have had */
 
 struct trace_slice {
 	uint32_t track, name;
 	uint8_t kind;
 	uint16_t depth;
 	uint32_t flags;
-	int64_t begin, end; /* ticks */
-	uint16_t cpu;       /* at the begin; EVENT_CPU_UNKNOWN when not known */
+	int64_t begin, end;              /* ticks */
+	uint16_t cpu;                    /* at the begin; EVENT_CPU_UNKNOWN when not known */
 	const struct trace_batch *batch; /* of the begin or complete event, when it is the batch at hand; else NULL */
 	uint32_t event;                  /* its index there */
-	uint32_t end_event; /* index in the batch at hand of the event at which it ends; not set when unfinished */
+	uint32_t end_event;              /* index in the batch at hand of the event at which it is reported */
 };
 
 typedef int (*trace_slice_fn)(void *arg, const struct trace_slice *slice);
@@ -30,7 +30,8 @@ typedef int (*trace_slice_fn)(void *arg, const struct trace_slice *slice);
 struct trace_pairing;
 int trace_pairing_new(struct trace_pairing **ret);
 void trace_pairing_free(struct trace_pairing *p);
-/* The first batch fed also gives the open slices to start from.  Non-zero results of fn stop and are returned. */
+/* Each batch also says what was open before it, so feeding may start anywhere and leave out blocks that cannot be read;
+ * slices that ended in one of these are reported as unfinished.  Non-zero results of fn stop and are returned. */
 int trace_pairing_feed(struct trace_pairing *p, const struct trace_batch *batch, trace_slice_fn fn, void *arg);
 /* Reports what is still open, with `end` as the end time. */
 int trace_pairing_finish(struct trace_pairing *p, int64_t end, trace_slice_fn fn, void *arg);

@@ -54,24 +54,30 @@ struct trace_batch {
 
 	uint8_t *kind;
 	uint8_t *phase;
-	int64_t *time;                    /* ticks */
-	uint32_t *name;                   /* 0: none */
-	uint16_t *cpu;                    /* EVENT_CPU_UNKNOWN: none */
+	int64_t *time;  /* ticks */
+	uint32_t *name; /* 0: none */
+	uint16_t *cpu;  /* EVENT_CPU_UNKNOWN: none */
 	uint16_t *depth;
-	uint64_t *field[FIELD_LIMIT];     /* the other numeric fields; NULL when no event of the block has it, else 0 where absent.
-	                                   * FIELD_VALUE holds the bits of a double, FIELD_INTEGER an int64_t */
-	struct trace_blob *metadata;      /* NULL when no event of the block has any */
-	uint64_t *present;                /* field mask of each event */
+	uint64_t *field[FIELD_LIMIT]; /* the other numbers; NULL when no event of the block has it, else 0 where absent.
+				       * FIELD_VALUE holds the bits of a double, FIELD_INTEGER an int64_t */
+	struct trace_blob *metadata;  /* NULL when no event of the block has any */
+	uint64_t *present;            /* field mask of each event */
 
 	struct trace_segment *segments;
 	size_t segment_count;
-	struct trace_open_slice *open;    /* before the first event; outermost first, grouped by track */
+	struct trace_open_slice *open; /* before the first event; outermost first, grouped by track */
 	size_t open_count;
 
 	struct trace_batch_memory *memory; /* owned; used again by the next decode */
 };
 #define TRACE_BATCH_INIT { 0 }
 void trace_batch_release(struct trace_batch *batch);
+
+/* Which fields event i has: bit f is field f. */
+static inline uint64_t trace_batch_present(const struct trace_batch *batch, uint32_t i)
+{
+	return batch->present[i];
+}
 
 struct trace_block {
 	uint64_t offset;
@@ -89,19 +95,20 @@ struct trace_damage {
 	char reason[96];
 };
 struct trace_report {
-	bool has_index;            /* the trailer and the index were there and fit */
-	bool complete;             /* the recorder said that it ended normally */
-	size_t damage_count;       /* all of them; the first ones are listed */
+	bool has_index;      /* the trailer and the index were there and fit */
+	bool complete;       /* the recorder said that it ended normally */
+	size_t damage_count; /* all of them; the first ones are listed */
 	uint64_t damage_bytes;
 	struct trace_damage damage[16];
 };
 
 /* Fails with err->exit_code 3 when it is not SBT, of another major version, or holds no readable block. */
 int trace_reader_open(struct trace_reader **ret, const char *path, struct error *err);
-int trace_reader_open_memory(struct trace_reader **ret, const void *data, size_t size, struct error *err); /* borrowed */
+/* The memory stays the caller's. */
+int trace_reader_open_memory(struct trace_reader **ret, const void *data, size_t size, struct error *err);
 void trace_reader_close(struct trace_reader *r);
 
-/* Looks whether the file has grown since, and takes in the new blocks.  Returns how many, or negative.
+/* Looks whether the file has grown since, and takes in the new blocks, of any kind.  Returns how many, or negative.
  * Not together with other calls in other threads; pointers handed out before may be stale. */
 int trace_reader_refresh(struct trace_reader *r, struct error *err);
 
@@ -127,9 +134,10 @@ unsigned trace_reader_workers(unsigned threads);
 int trace_reader_each(struct trace_reader *r, size_t first, size_t end, unsigned threads, trace_block_fn fn, void *arg,
 		      struct error *err);
 
-/* Dictionary.  NULL / 0 where there is no such entry. */
-const char *trace_reader_string(const struct trace_reader *r, uint32_t id, size_t *ret_size); /* "" for 0 and unknown; NUL-terminated */
-size_t trace_reader_string_count(const struct trace_reader *r);                               /* 1 + largest number */
+/* Dictionary.  NULL / 0 where there is no such entry; a string is then "", and always NUL-terminated.  Counts are one more
+ * than the largest number. */
+const char *trace_reader_string(const struct trace_reader *r, uint32_t id, size_t *ret_size);
+size_t trace_reader_string_count(const struct trace_reader *r);
 size_t trace_reader_process_count(const struct trace_reader *r);
 const struct trace_process *trace_reader_process(const struct trace_reader *r, uint32_t id);
 size_t trace_reader_track_count(const struct trace_reader *r);
@@ -142,6 +150,7 @@ size_t trace_reader_clock_count(const struct trace_reader *r);
 const struct trace_clock *trace_reader_clock(const struct trace_reader *r, uint32_t id);
 size_t trace_reader_stack_count(const struct trace_reader *r);
 const struct trace_stack *trace_reader_stack(const struct trace_reader *r, uint32_t id);
+size_t trace_reader_frame_count(const struct trace_reader *r);
 const struct trace_frame *trace_reader_frame(const struct trace_reader *r, uint32_t id);
 
 /* Info: the merged map's value of a key.  Returns 0 or -ENOENT. */
@@ -150,6 +159,8 @@ int trace_reader_info_string(const struct trace_reader *r, const char *key, cons
 int trace_reader_info_bool(const struct trace_reader *r, const char *key, bool *ret);
 /* The value's raw MessagePack bytes. */
 int trace_reader_info_raw(const struct trace_reader *r, const char *key, const uint8_t **ret, size_t *ret_size);
+/* Whole MessagePack maps that say all of it, to be handed on; -ENOENT past the last. */
+int trace_reader_info_block(const struct trace_reader *r, size_t i, const uint8_t **ret, size_t *ret_size);
 
 /* Clock: pairs of a domain as found, and the fit made of them. */
 size_t trace_reader_clock_pairs(const struct trace_reader *r, uint32_t domain, const struct trace_clock_pair **ret);

@@ -114,13 +114,14 @@ struct trace_writer;
  * those that are left into the first of them.  What was dropped becomes a `lost` event (reason 7) on loss_track.
  */
 struct trace_writer_options {
-	int64_t created_ns; /* CLOCK_REALTIME */
-	int level;          /* zstd level, 0 means 1 */
+	int64_t created_ns;  /* CLOCK_REALTIME */
+	int level;           /* zstd level, 0 means 1 */
 	uint32_t loss_track; /* where dropped and unwritten events are reported */
 
 	uint64_t max_file_bytes; /* 0: no bound */
 	uint64_t last_ticks;     /* keep at least this much time of domain 0; 0: no bound */
-	int (*segment_open)(void *arg, unsigned number, struct error *err);  /* a new empty file's descriptor, or negative */
+	/* a new empty file's descriptor, open for reading and writing, or negative */
+	int (*segment_open)(void *arg, unsigned number, struct error *err);
 	void (*segment_remove)(void *arg, unsigned number);
 	void *segment_arg; /* the file given to trace_writer_open() is number 0 */
 };
@@ -140,8 +141,8 @@ int trace_writer_frame(struct trace_writer *w, const struct trace_frame *frame);
 int trace_writer_stack(struct trace_writer *w, const struct trace_stack *stack);
 
 /* Written at once, as a block of its own. */
-int trace_writer_clock_pairs(struct trace_writer *w, uint32_t domain, const struct trace_clock_pair *pairs, size_t count,
-			     struct error *err);
+int trace_writer_clock_pairs(struct trace_writer *w, uint32_t domain, const struct trace_clock_pair *pairs,
+			     size_t count, struct error *err);
 int trace_writer_info(struct trace_writer *w, const void *map, size_t size, struct error *err);
 
 /*

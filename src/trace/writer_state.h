@@ -75,7 +75,7 @@ struct trace_writer {
 	struct {
 		uint32_t domain;
 		struct trace_clock_pair first, last;
-	} *pairs; /* likewise, the outermost pairs of each domain */
+	} * pairs; /* likewise, the outermost pairs of each domain */
 	size_t pair_count;
 };
 

@@ -1,0 +1,153 @@
+/*
+ * make-sbt-seeds.c - writes the seeds of fuzz-sbt-reader.
+ *
+ *      make-sbt-seeds fuzz/corpus/sbt-reader
+ *
+ * Small traces that together have every kind of block, entry, column and
+ * phase, once as the writer makes them and once without compression, which
+ * gives mutations something to bite on.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/crc32.h"
+#include "base/msgpack.h"
+#include "trace/decode.h"
+#include "trace/writer.h"
+
+static void describe(struct trace_writer *w)
+{
+	static const struct trace_clock_pair pairs[2] = { { 10, 2, 100, 100, 100 }, { 2000, 3, 900, 900, 900 } };
+	static const uint32_t frames[2] = { 1, 0 };
+	uint32_t name = trace_writer_string(w, "decode", 6);
+	struct buffer map = BUFFER_INIT;
+
+	trace_writer_host(w, &(struct trace_host){ .name = name });
+	trace_writer_process(w, &(struct trace_process){ .pid = 7, .parent = -1, .name = name });
+	trace_writer_track(w, &(struct trace_track){ .kind = TRACK_THREAD, .os_id = 8, .device = -1, .parent = -1 });
+	trace_writer_device(
+		w, &(struct trace_device){ .kind = 1, .name = name, .properties = "\x80", .properties_size = 1 });
+	trace_writer_clock(w, &(struct trace_clock){ .kind = CLOCK_KIND_TSC, .rate = 2000000000 });
+	trace_writer_frame(w, &(struct trace_frame){ .function = name, .line = 3 });
+	trace_writer_stack(w, &(struct trace_stack){ .count = 2, .frames = frames });
+	trace_writer_clock_pairs(w, 0, pairs, 2, NULL);
+	msgpack_write_map(&map, 2);
+	msgpack_write_text(&map, "start_ticks");
+	msgpack_write_int(&map, 10);
+	msgpack_write_text(&map, "complete");
+	msgpack_write_bool(&map, true);
+	trace_writer_info(w, map.data, map.size, NULL);
+	buffer_release(&map);
+}
+
+/* Nested scopes of two tracks, with a jump in depth. */
+static void put_scopes(struct trace_writer *w)
+{
+	for (uint32_t i = 0; i < 24; i++) {
+		unsigned phase = i / 2 % 4 < 2 ? PHASE_BEGIN : PHASE_END;
+		struct event_slot slot = {
+			.time = 20 + 7 * i,
+			.name = phase == PHASE_BEGIN,
+			.depth = (uint16_t)(i == 20 ? 9 : i / 2 % 4 == 1 || i / 2 % 4 == 2),
+			.cpu = (uint16_t)(i / 12),
+			.kind = EVENT_SCOPE,
+			.flags = EVENT_FLAGS(phase, 0, 0) | EVENT_FLAG_THREAD,
+		};
+
+		trace_writer_event(w, i % 2, &slot, NULL, 0, NULL);
+	}
+}
+
+static void put_fields(struct trace_writer *w)
+{
+	uint8_t list[14] = { FIELD_ID, 8, 0, 5, 0, 0, 0, 0, 0, 0, 0, FIELD_METADATA, 0, 0 };
+
+	for (unsigned field = FIELD_DURATION; field < FIELD_LIMIT; field++) {
+		struct event_slot slot = { .time = 300 + field,
+					   .value = field << field % 20,
+					   .kind = (uint8_t)(field - 4) };
+
+		if (field == FIELD_METADATA)
+			continue;
+		slot.flags = EVENT_FLAGS(field % PHASE_COUNT, field, FIELD_LINK);
+		trace_writer_event(w, 1, &slot, list, field % 3 ? 0 : sizeof list, NULL);
+	}
+}
+
+static int save(const char *folder, const char *name, const void *data, size_t size)
+{
+	char path[4096];
+	int fd, rc;
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	rc = fd < 0 || write(fd, data, size) != (ssize_t)size;
+	close(fd);
+	return rc;
+}
+
+/* The same blocks without compression, and without index. */
+static int save_plain(const char *folder, const char *name, const uint8_t *data, size_t size)
+{
+	struct buffer out = BUFFER_INIT, payload = BUFFER_INIT;
+	ZSTD_DCtx *zstd = ZSTD_createDCtx();
+	struct sbt_block block;
+	const char *reason;
+	int rc;
+
+	buffer_append(&out, data, SBT_FILE_HEADER);
+	for (size_t at = SBT_FILE_HEADER; at + SBT_BLOCK_HEADER <= size; at += sbt_block_span(block.stored_size)) {
+		uint8_t header[SBT_BLOCK_HEADER];
+		struct sbt_block plain;
+
+		if (sbt_block_unpack(data + at, &block) || block.kind == SBT_INDEX ||
+		    decode_payload(zstd, &block, data + at + SBT_BLOCK_HEADER, &payload, &reason))
+			break;
+		plain = block;
+		plain.codec = SBT_PLAIN;
+		plain.stored_size = block.raw_size;
+		plain.payload_crc = crc32_of(0, payload.data, payload.size);
+		sbt_block_pack(header, &plain);
+		buffer_append(&out, header, sizeof header);
+		buffer_append(&out, payload.data, payload.size + (8 - payload.size % 8) % 8);
+	}
+	rc = save(folder, name, out.data, out.size);
+	ZSTD_freeDCtx(zstd);
+	buffer_release(&out);
+	buffer_release(&payload);
+	return rc;
+}
+
+static int make_seed(const char *folder, const char *name, void (*put)(struct trace_writer *w))
+{
+	struct trace_writer_options options = { 0 };
+	struct trace_writer *w;
+	char plain[64];
+	uint8_t data[8192];
+	int fd = memfd_create("seed", 0), keep = dup(fd);
+	ssize_t size;
+
+	if (trace_writer_open(&w, fd, &options, NULL))
+		return 1;
+	describe(w);
+	put(w);
+	if (trace_writer_close(w, NULL, NULL))
+		return 1;
+	size = pread(keep, data, sizeof data, 0);
+	close(keep);
+	snprintf(plain, sizeof plain, "%s-plain", name);
+	return size <= 0 || save(folder, name, data, (size_t)size) || save_plain(folder, plain, data, (size_t)size);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: make-sbt-seeds FOLDER\n");
+		return 2;
+	}
+	return make_seed(argv[1], "scopes", put_scopes) || make_seed(argv[1], "fields", put_fields);
+}
