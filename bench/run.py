@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Measures InferScope against its peers: `make bench`.
+
+    bench/run.py BUILD [--output bench.json] [--only NAME[,NAME...]]
+
+BUILD is a build folder configured with -Dbench=enabled.  Prints a table, and writes the same as JSON: a list of
+{name, ours, unit, peer, peer_value, ratio, low, high} and what it is held against, {bar, bar_on, met}.  low and high are a
+95 % interval of what the bar is on, the ratio or our figure.  A bar is met when the median is on its good side.
+
+Ends with status 1 when a bar is missed and 4 when something could not be measured.  bench/README.md says what each row
+means.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import lttng
+
+PAIRS = 31           # of bursts in one process
+PROCESS_PAIRS = 15   # of whole processes
+BURSTS = 5           # measured by each of these
+LARGE_TRACE_MB = 1024
+RESAMPLES = 10000
+TIMEOUT = 300        # seconds, for one command
+
+
+class Skip(Exception):
+    """A row that cannot be measured here, and why."""
+
+
+# ---- Statistics -------------------------------------------------------------
+
+def interval(values, seed=1):
+    """95 % bootstrap interval of the median."""
+    source = random.Random(seed)
+    medians = sorted(statistics.median(source.choices(values, k=len(values))) for _ in range(RESAMPLES))
+    return medians[int(0.025 * RESAMPLES)], medians[int(0.975 * RESAMPLES)]
+
+
+def row(name, unit, ours, bar, peer=None, peer_values=None, bar_on="ours", good="<="):
+    """ours and peer_values are measurements, taken in pairs when there are as many of both."""
+    peer_value = ratio = None
+    if peer_values:
+        peer_value = statistics.median(peer_values)
+        if len(peer_values) == len(ours):
+            ratios = [a / b for a, b in zip(ours, peer_values)]
+        else:
+            ratios = [statistics.median(ours) / peer_value]
+        ratio = statistics.median(ratios)
+    judged = ratios if bar_on == "ratio" else ours
+    low, high = interval(judged)
+    median = statistics.median(judged)
+    return {"name": name, "ours": statistics.median(ours), "unit": unit, "peer": peer, "peer_value": peer_value, "ratio": ratio,
+            "low": low, "high": high, "bar": f"{good} {bar:g}", "bar_on": bar_on,
+            "met": median <= bar if good == "<=" else median >= bar}
+
+
+# ---- Running things ---------------------------------------------------------
+
+class Bench:
+    def __init__(self, build, scratch):
+        self.build, self.scratch = Path(build).resolve(), Path(scratch)
+        self.inferscope = self.build / "inferscope"
+        self.lttng_bytes = None  # of an event, once LTTng has been measured
+
+    def program(self, name):
+        path = self.build / "bench" / name
+        if not path.exists():
+            raise Skip(f"{name} was not built")
+        return path
+
+    def run(self, *command, env=None):
+        """Runs a command; what it prints as JSON lines, as one dictionary."""
+        process = subprocess.Popen([str(part) for part in command], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            output, said = process.communicate(timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            sys.exit(f"bench: {' '.join(map(str, command))}: not done after {TIMEOUT} s")
+        if process.returncode == 77:
+            raise Skip(said.strip())
+        if process.returncode != 0:
+            sys.exit(f"bench: {' '.join(map(str, command))}: status {process.returncode}\n{said}")
+        return {key: value for line in output.splitlines() if line.startswith("{")
+                for key, value in json.loads(line).items()}
+
+    def record(self, *command):
+        """Runs a command under the recorder; what it prints, and what `info` says of its trace.  Nothing may be lost."""
+        trace = self.scratch / "recorded.sbt"
+        result = self.run(self.inferscope, "run", "--trace", trace, "--", *command)
+        info = json.loads(subprocess.check_output([self.inferscope, "info", "--format", "json", trace]))
+        if info["lost"] != 0 or info["events"] != result.get("events", info["events"]):
+            sys.exit(f"bench: {command[0]}: {info['events']} events recorded, {info['lost']} lost, "
+                     f"{result.get('events')} made: this measures nothing")
+        trace.unlink()
+        return result, info
+
+
+# ---- The rows ---------------------------------------------------------------
+
+def event_floor(bench):
+    result, _ = bench.record(bench.program("bench-event"), "floor", PAIRS)
+    yield row("event_enabled", "ns", result["ours"], 1.3, "clock read + 32-byte store", result["peer"], "ratio")
+
+
+def event_lttng(bench):
+    """Processes in turn: ours under its recorder, LTTng's in its session."""
+    reason = lttng.missing()
+    if reason:
+        raise Skip(reason)
+    ours, theirs, events, program = [], [], 0, bench.program("bench-lttng")
+    try:
+        with lttng.Session(bench.scratch) as session:
+            for _ in range(PROCESS_PAIRS):
+                ours.append(statistics.median(bench.record(bench.program("bench-event"), "bursts", BURSTS)[0]["ours"]))
+                result = bench.run(program, BURSTS, env=session.env)
+                theirs.append(statistics.median(result["peer"]))
+                events += result["events"]
+    except lttng.Unavailable as error:
+        raise Skip(str(error)) from error
+    if session.discarded:
+        raise Skip(f"LTTng discarded {session.discarded} of {events} events, so its cost is not known")
+    bench.lttng_bytes = session.trace_bytes / events
+    yield row("event_enabled", "ns", ours, 0.2, "LTTng-UST", theirs, "ratio")
+
+
+def event_disabled(bench):
+    env = {key: value for key, value in os.environ.items() if not key.startswith("INFERSCOPE_")}
+    result = bench.run(bench.program("bench-event"), "disabled", PAIRS, env=env)
+    yield row("event_disabled", "ns", [a - b for a, b in zip(result["ours"], result["peer"])], 1)
+
+
+def two_threads(bench):
+    result, _ = bench.record(bench.program("bench-event"), "threads", PAIRS)
+    yield row("two_threads", "ns", result["ours"], 1.1, "one thread", result["peer"], "ratio")
+
+
+def drain(bench):
+    trace = bench.scratch / "drain.sbt"
+    result = bench.run(bench.program("bench-drain"), trace, PAIRS)
+    trace.unlink()
+    rates, rows = ([rate / 1e6 for rate in result[side]] for side in ("ours", "peer"))
+    yield row("drain", "M/s", rates, 20, "zstd 1 over rows", rows, good=">=")
+    yield row("bytes_per_event_made_up", "bytes", result["bytes"], 5, "zstd 1 over rows", result["peer_bytes"])
+
+
+def bytes_per_event(bench):
+    sizes = []
+    for _ in range(5):
+        _, info = bench.record(bench.build / "examples" / "infer", "where the time goes", 128)
+        sizes.append(info["size_bytes"] / info["events"])
+    peer = bench.lttng_bytes
+    yield row("bytes_per_event", "bytes", sizes, 5, "LTTng-UST" if peer else None, [peer] if peer else None)
+
+
+def encode_and_read(bench):
+    trace = bench.scratch / "encode.sbt"
+    program = bench.program("bench-trace")
+    written = bench.run(program, "encode", trace, PAIRS)["ours"]
+    read = bench.run(program, "read", trace, PAIRS)["ours"]
+    trace.unlink()
+    yield row("encode", "M/s", [rate / 1e6 for rate in written], 20, good=">=")
+    yield row("read", "M/s", [rate / 1e6 for rate in read], 50, good=">=")
+
+
+def window(bench):
+    trace = bench.scratch / "large.sbt"
+    program = bench.program("bench-trace")
+    bench.run(program, "make", trace, LARGE_TRACE_MB)
+    values = bench.run(program, "window", trace, PAIRS)["ours"]
+    trace.unlink()
+    yield row("window", "ms", values, 50)
+
+
+MEASUREMENTS = {
+    "event_floor": event_floor,
+    "event_lttng": event_lttng,
+    "event_disabled": event_disabled,
+    "two_threads": two_threads,
+    "drain": drain,
+    "bytes_per_event": bytes_per_event,
+    "read": encode_and_read,
+    "window": window,
+}
+
+
+# ---- What is printed --------------------------------------------------------
+
+TABLE = "{:24} {:>9} {:5} {:27} {:>9} {:>6}  {:>17}  {:>7}  {}"
+
+
+def number(value):
+    return "" if value is None else f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
+
+
+def print_row(r):
+    print(TABLE.format(r["name"], number(r["ours"]), r["unit"], r["peer"] or "", number(r["peer_value"]), number(r["ratio"]),
+                       f"{number(r['low'])} - {number(r['high'])}", r["bar"], "met" if r["met"] else "MISSED")
+          + (f" ({r['bar_on']})"), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Measures InferScope against its peers.")
+    parser.add_argument("build", help="build folder, configured with -Dbench=enabled")
+    parser.add_argument("--output", help="where the JSON goes")
+    parser.add_argument("--only", default=",".join(MEASUREMENTS), help=f"some of: {', '.join(MEASUREMENTS)}")
+    options = parser.parse_args()
+    names = options.only.split(",")
+    unknown = [name for name in names if name not in MEASUREMENTS]
+    if unknown:
+        parser.error(f"no measurement {unknown[0]}; there are: {', '.join(MEASUREMENTS)}")
+
+    rows, skipped = [], 0
+    print(TABLE.format("name", "ours", "unit", "peer", "peer's", "ratio", "95 % interval", "bar", ""))
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=options.build) as scratch:
+        bench = Bench(options.build, scratch)
+        for name in names:
+            try:
+                for result in MEASUREMENTS[name](bench):
+                    rows.append(result)
+                    print_row(result)
+            except Skip as reason:
+                skipped += 1
+                print(f"{name:24} not measured: {reason}", flush=True)
+    if options.output:
+        Path(options.output).write_text(json.dumps(rows, indent=1) + "\n")
+    sys.exit(4 if skipped else 0 if all(r["met"] for r in rows) else 1)
+
+
+if __name__ == "__main__":
+    main()
