@@ -37,6 +37,14 @@ int ring_file_adopt(struct ring_file *file, void *map, uint64_t size, struct err
 	return 0;
 }
 
+/* By read(), not through a mapping: where memory is full, looking at a page that its process could not get is a signal. */
+static bool is_ready(int fd)
+{
+	uint32_t ready = 0;
+
+	return pread(fd, &ready, sizeof ready, offsetof(struct process_header, ready)) == sizeof ready && ready;
+}
+
 int ring_file_open(struct ring_file *file, int folder_fd, uint32_t number, struct error *err)
 {
 	char name[16];
@@ -51,7 +59,7 @@ int ring_file_open(struct ring_file *file, int folder_fd, uint32_t number, struc
 	rc = fstat(fd, &st) != 0 ? -errno : 0;
 	if (rc == 0 && (!S_ISREG(st.st_mode) || st.st_uid != geteuid()))
 		rc = error_set(err, -EPERM, "process file %s is not a file of ours", name);
-	if (rc == 0 && (uint64_t)st.st_size < PROCESS_CHUNKS_OFFSET)
+	if (rc == 0 && ((uint64_t)st.st_size < PROCESS_CHUNKS_OFFSET || !is_ready(fd)))
 		rc = -EAGAIN;
 	if (rc == 0) {
 		map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -133,12 +141,14 @@ int ring_scan(struct ring_scan *scan, const struct ring_file *file)
 		uint32_t owner = atomic_load_explicit(&entries[i].owner, memory_order_relaxed);
 		struct ring_chunk *c = &scan->chunks[scan->chunk_count];
 
-		if (base == CHUNK_NO_BASE || owner == CHUNK_FREE || owner == CHUNK_CLAIMED || owner > ring_count)
+		if (base == CHUNK_NO_BASE || owner == CHUNK_UNUSED || owner > ring_count)
 			continue;
 		*c = (struct ring_chunk){ base, atomic_load_explicit(&entries[i].extra_base, memory_order_relaxed), owner - 1, i };
 		scan->chunk_count++;
 	}
-	qsort(scan->chunks, scan->chunk_count, sizeof *scan->chunks, by_ring_and_base);
+	if (scan->chunk_count)
+		if (scan->chunk_count > 1)
+		qsort(scan->chunks, scan->chunk_count, sizeof *scan->chunks, by_ring_and_base);
 	return 0;
 }
 
@@ -168,11 +178,18 @@ static struct ring_chunk *next_chunk(const struct ring_scan *scan, uint32_t ring
 	return low < scan->chunk_count && scan->chunks[low].ring == ring ? &scan->chunks[low] : NULL;
 }
 
+static uint64_t committed_slots(const struct ring_file *file, const struct ring_chunk *c)
+{
+	uint32_t committed = atomic_load_explicit(&(layout_chunks(file->map) + c->chunk)->committed, memory_order_acquire);
+
+	return committed < CHUNK_SLOTS ? committed : CHUNK_SLOTS;
+}
+
 /* A chunk is full unless its thread had to leave it for want of memory: then it ends where the next one begins. */
-static uint64_t chunk_end(const struct ring_scan *scan, const struct ring_chunk *c)
+static uint64_t chunk_end(const struct ring_scan *scan, const struct ring_file *file, const struct ring_chunk *c)
 {
 	const struct ring_chunk *next = c + 1;
-	uint64_t end = c->base + CHUNK_SLOTS;
+	uint64_t end = c->base + committed_slots(file, c);
 
 	return next < scan->chunks + scan->chunk_count && next->ring == c->ring && next->base < end ? next->base : end;
 }
@@ -229,7 +246,7 @@ size_t ring_read(struct ring_scan *scan, const struct ring_file *file, uint32_t 
 	ret_gap->events = 0;
 	while ((c = next_chunk(scan, ring, cursor->position)) != NULL) {
 		struct ring_cursor from = *cursor;
-		uint64_t end = chunk_end(scan, c), gap = 0;
+		uint64_t end = chunk_end(scan, file, c), gap = 0;
 		size_t count;
 
 		if (end > scan->produced[ring])
@@ -284,7 +301,7 @@ void ring_resume(const struct ring_scan *scan, const struct ring_file *file, uin
 	cursor->position = position;
 	if (position == 0)
 		cursor->extra = 0;
-	else if (c && c->base <= position)
+	else if (c && c->base <= position && position - c->base <= committed_slots(file, c))
 		cursor->extra = c->extra_base + count_extra(layout_chunk(file->map, file->chunk_offset, c->chunk), position - c->base);
 	else
 		cursor->extra = EXTRA_UNKNOWN;

@@ -107,7 +107,8 @@ struct process_header {
 };
 _Static_assert(sizeof(struct process_header) <= 4096, "one page");
 
-enum ring_state { RING_FREE = 0, RING_LIVE = 1, RING_EXITED = 2 };
+/* Unused ones are what a new file is full of, and are taken by number; free ones by whoever finds them. */
+enum ring_state { RING_UNUSED = 0, RING_LIVE = 1, RING_EXITED = 2, RING_FREE = 3 };
 
 #define RING_FORKED 1u /* the thread that called fork: its open scopes are the parent's */
 
@@ -130,13 +131,14 @@ struct ring_header {
 };
 _Static_assert(sizeof(struct ring_header) == 128, "two cache lines");
 
-#define CHUNK_FREE 0u
-#define CHUNK_CLAIMED 0xffffffffu /* being leased; memory perhaps not committed */
+#define CHUNK_UNUSED 0u
+#define CHUNK_FREE 0xfffffffeu    /* given back by a thread of this process */
+#define CHUNK_CLAIMED 0xffffffffu /* being leased */
 #define CHUNK_NO_BASE UINT64_MAX
 
 struct chunk_entry {
-	_Atomic uint32_t owner; /* ring + 1, CHUNK_FREE or CHUNK_CLAIMED */
-	uint32_t reserved;
+	_Atomic uint32_t owner;     /* ring + 1, or one of the above */
+	_Atomic uint32_t committed; /* slots that have memory; looking beyond them could be a signal */
 	_Atomic uint64_t base;       /* number of its first slot; CHUNK_NO_BASE while it changes */
 	_Atomic uint64_t extra_base; /* `extra` of the ring when it began this chunk */
 	uint64_t reserved2;

@@ -74,11 +74,13 @@ static bool commit_up_to(struct ring_process *process, uint64_t part, _Atomic ui
 	return true;
 }
 
-/* Writes the name into the arena; its place, or NULL when there is no room. */
+/* Writes the name into the arena; its place, or NULL when there is no room.  In the child of a signal handler that forked
+ * in the middle, `process` is wiped: then memory cannot be had, or is there and the parent writes the same to it. */
 static const uint8_t *store_text(struct ring_process *process, uint32_t index, const char *name, size_t size)
 {
 	uint32_t need = (uint32_t)(2 + size), offset = atomic_load(&process->name_text);
-	_Atomic uint32_t *entry = layout_name_index(process->map) + index;
+	void *map = process->map;
+	_Atomic uint32_t *entry = layout_name_index(map) + index;
 	uint16_t length = (uint16_t)size;
 	uint8_t *text;
 
@@ -89,7 +91,7 @@ static const uint8_t *store_text(struct ring_process *process, uint32_t index, c
 	if (!commit_up_to(process, PROCESS_NAME_TEXT_OFFSET, &process->name_text_committed, offset + need, NAME_TEXT_SIZE) ||
 	    !commit_up_to(process, PROCESS_NAME_INDEX_OFFSET, &process->name_index_committed, (index + 1) * 4, NAME_LIMIT * 4))
 		return NULL;
-	text = layout_name_text(process->map) + offset;
+	text = layout_name_text(map) + offset;
 	memcpy(text, &length, sizeof length);
 	memcpy(text + 2, name, size);
 	atomic_store_explicit(entry, offset + 1, memory_order_release);
@@ -110,7 +112,8 @@ static uint32_t take_id(struct name_table *table)
 /* An id taken and then not used is a hole that no event refers to. */
 static uint32_t add_name(struct name_table *table, struct ring_process *process, const char *name, size_t size)
 {
-	uint32_t id = take_id(table), seen;
+	struct process_header *header = process->header;
+	uint32_t id = header ? take_id(table) : NAME_TOO_MANY, seen;
 	const uint8_t *text;
 
 	if (id == NAME_TOO_MANY)
@@ -119,8 +122,8 @@ static uint32_t add_name(struct name_table *table, struct ring_process *process,
 	if (!text)
 		return NAME_TOO_MANY;
 	atomic_store_explicit(&table->text[id], text, memory_order_release);
-	seen = atomic_load(&process->header->names);
-	while (seen < id + 1 && !atomic_compare_exchange_weak(&process->header->names, &seen, id + 1))
+	seen = atomic_load(&header->names);
+	while (seen < id + 1 && !atomic_compare_exchange_weak(&header->names, &seen, id + 1))
 		;
 	return id;
 }

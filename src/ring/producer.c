@@ -191,14 +191,13 @@ static bool reuse_ring(struct ring_process *process, uint32_t *ret)
 static bool new_ring(struct ring_process *process, uint32_t *ret)
 {
 	struct ring_header *rings = layout_rings(process->map);
-	uint32_t i = atomic_fetch_add(&process->rings, 1);
+	uint32_t i = atomic_load(&process->rings);
 
-	if (i >= RING_LIMIT) {
-		atomic_fetch_sub(&process->rings, 1);
-		return false;
-	}
-	if (memory_commit(process->map, (uint64_t)((char *)&rings[i] - (char *)process->map), sizeof rings[i], process->path) != 0)
-		return false;
+	do /* memory first: no number is taken in vain, and there is none without memory */
+		if (i >= RING_LIMIT || memory_commit(process->map, (uint64_t)((char *)&rings[i] - (char *)process->map),
+						     sizeof rings[i], process->path) != 0)
+			return false;
+	while (!atomic_compare_exchange_weak(&process->rings, &i, i + 1));
 	atomic_store(&rings[i].state, RING_LIVE);
 	raise_to(&process->header->rings, i + 1);
 	*ret = i;
@@ -280,15 +279,19 @@ static bool take_budget(struct session_page *session)
 }
 
 /* Memory comes a step at a time, so that a thread with few events costs little. */
-static bool commit_step(struct ring_process *process, uint32_t chunk)
+static bool commit_step(struct ring_process *process, uint32_t chunk, uint32_t committed)
+{
+	uint64_t offset = process->chunk_offset + (uint64_t)chunk * CHUNK_SIZE + committed * sizeof(struct event_slot);
+
+	return memory_commit(process->map, offset, COMMIT_SLOTS * sizeof(struct event_slot), process->path) == 0;
+}
+
+static void add_step(struct ring_process *process, uint32_t chunk)
 {
 	struct chunk_state *state = &process->chunk_states[chunk];
-	uint64_t offset = process->chunk_offset + (uint64_t)chunk * CHUNK_SIZE + state->committed * sizeof(struct event_slot);
 
-	if (memory_commit(process->map, offset, COMMIT_SLOTS * sizeof(struct event_slot), process->path) != 0)
-		return false;
 	state->committed += COMMIT_SLOTS;
-	return true;
+	atomic_store_explicit(&entry_of(process, chunk)->committed, state->committed, memory_order_release);
 }
 
 static bool commit_chunk(struct ring_process *process, uint32_t chunk)
@@ -296,28 +299,22 @@ static bool commit_chunk(struct ring_process *process, uint32_t chunk)
 	struct chunk_entry *entry = entry_of(process, chunk);
 
 	return memory_commit(process->map, (uint64_t)((char *)entry - (char *)process->map), sizeof *entry, process->path) == 0 &&
-	       commit_step(process, chunk);
+	       commit_step(process, chunk, 0);
 }
 
 static bool new_chunk(struct ring_process *process, uint32_t *ret)
 {
-	uint32_t chunk;
+	uint32_t chunk = atomic_load(&process->chunks);
 
-	if (atomic_load_explicit(&process->chunks, memory_order_relaxed) >= process->chunk_limit || !take_budget(process->session))
+	if (chunk >= process->chunk_limit || !take_budget(process->session))
 		return false;
-	chunk = atomic_fetch_add(&process->chunks, 1);
-	if (chunk >= process->chunk_limit) {
-		atomic_fetch_sub(&process->chunks, 1);
-		atomic_fetch_sub(&process->session->chunks_used, 1);
-		return false;
-	}
-	if (!commit_chunk(process, chunk)) {
-		uint32_t next = chunk + 1; /* give the number back, unless somebody has taken the next one */
-
-		atomic_compare_exchange_strong(&process->chunks, &next, chunk);
-		atomic_fetch_sub(&process->session->chunks_used, 1);
-		return false;
-	}
+	do /* memory first, as with rings */
+		if (chunk >= process->chunk_limit || !commit_chunk(process, chunk)) {
+			atomic_fetch_sub(&process->session->chunks_used, 1);
+			return false;
+		}
+	while (!atomic_compare_exchange_weak(&process->chunks, &chunk, chunk + 1));
+	add_step(process, chunk);
 	atomic_store(&entry_of(process, chunk)->owner, CHUNK_CLAIMED);
 	raise_to(&process->header->chunks, chunk + 1);
 	*ret = chunk;
@@ -369,10 +366,14 @@ static void begin_chunk(struct ring_producer *p, uint32_t chunk)
 /* The chunk at hand has memory that was not asked for yet. */
 static bool extend_chunk(struct ring_producer *p)
 {
-	struct chunk_state *state = &p->process->chunk_states[p->newest];
+	struct chunk_state *state;
 
-	if (p->chunk_count == 0 || state->committed == CHUNK_SLOTS || p->patience || !commit_step(p->process, p->newest))
+	if (p->chunk_count == 0 || p->patience)
 		return false;
+	state = &p->process->chunk_states[p->newest];
+	if (state->committed == CHUNK_SLOTS || !commit_step(p->process, p->newest, state->committed))
+		return false;
+	add_step(p->process, p->newest);
 	p->end += 4 * COMMIT_SLOTS;
 	return true;
 }
@@ -429,6 +430,8 @@ bool ring_producer_refill(struct ring_producer *p)
 	bool found = true;
 	uint32_t chunk;
 
+	if (!p->shared) /* wiped by a fork since the caller looked */
+		return false;
 	if (p->chunk_count && oldest_is_drained(p)) {
 		recycle_oldest(p);
 	} else if (extend_chunk(p)) {
@@ -455,13 +458,7 @@ slot_word *ring_producer_group(struct ring_producer *p, uint32_t count)
 	if (room && room < count) {
 		for (size_t i = 0; i < room; i++)
 			ring_slot_write(p->cursor + 4 * i, 0, 0, 0, 0);
-		p->extra += room;
-		atomic_store_explicit(&p->shared->extra, p->extra, memory_order_relaxed);
-		ring_publish(p, (uint32_t)room);
+		ring_publish_group(p, (uint32_t)room, (uint32_t)room);
 	}
-	if (p->cursor == p->end && !ring_producer_refill(p))
-		return NULL;
-	p->extra += count - 1;
-	atomic_store_explicit(&p->shared->extra, p->extra, memory_order_relaxed);
-	return p->cursor;
+	return p->cursor != p->end || ring_producer_refill(p) ? p->cursor : NULL;
 }

@@ -90,7 +90,8 @@ void ring_producer_exit(struct ring_producer *producer);
 /* The chunk is full (cursor == end): finds the next.  False: refused, and counted. */
 bool ring_producer_refill(struct ring_producer *producer);
 
-/* Room for count slots in one chunk; pads the rest of the one at hand if need be.  NULL: refused, and counted. */
+/* Room for count slots in one chunk; pads the rest of the one at hand if need be.  NULL: refused, and counted.
+ * For ring_publish_group(). */
 slot_word *ring_producer_group(struct ring_producer *producer, uint32_t count);
 
 static inline void ring_slot_write(slot_word *slot, uint64_t time, uint64_t value, uint64_t name_aux, uint64_t rest)
@@ -113,12 +114,39 @@ static inline uint64_t ring_word_rest(uint32_t cpu, uint32_t depth, uint32_t kin
 	       (uint64_t)flags << 48;
 }
 
-/* Makes `count` slots, written at the cursor, visible to the recorder. */
+/*
+ * Makes `count` slots, written at the cursor, visible to the recorder.  All is
+ * read before anything is written, `shared` last: a signal handler may have
+ * forked since the slots were asked for, and in its child, where all of this is
+ * wiped, the call that it interrupted must do no harm to the parent's ring.
+ */
 static inline void ring_publish(struct ring_producer *producer, uint32_t count)
 {
-	producer->cursor += 4 * (size_t)count;
-	producer->produced += count;
-	atomic_store_explicit(&producer->shared->produced, producer->produced, memory_order_release);
+	slot_word *cursor = producer->cursor + 4 * (size_t)count;
+	uint64_t produced = producer->produced + count;
+	struct ring_header *shared;
+
+	atomic_signal_fence(memory_order_seq_cst);
+	shared = producer->shared;
+	if (__builtin_expect(!shared, 0)) {
+		producer->end = producer->cursor;
+		return;
+	}
+	producer->cursor = cursor;
+	producer->produced = produced;
+	atomic_store_explicit(&shared->produced, produced, memory_order_release);
+}
+
+/* The same for slots of which `extra` are continuations or padding. */
+static inline void ring_publish_group(struct ring_producer *producer, uint32_t count, uint32_t extra)
+{
+	struct ring_header *shared = producer->shared;
+
+	if (!shared)
+		return;
+	producer->extra += extra;
+	atomic_store_explicit(&shared->extra, producer->extra, memory_order_relaxed);
+	ring_publish(producer, count);
 }
 
 static inline void ring_count(_Atomic uint64_t *counter)

@@ -16,11 +16,11 @@
 
 static inline bool enter(struct runtime_thread *t)
 {
-	if (INFERSCOPE_UNLIKELY(t->busy)) {
-		inferscope_refuse_reentry(t);
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	if (INFERSCOPE_UNLIKELY(t->busy) && !inferscope_reenter(t, here))
 		return false;
-	}
-	t->busy = 1;
+	t->busy = here;
 	atomic_signal_fence(memory_order_seq_cst);
 	return true;
 }
@@ -43,15 +43,17 @@ static void remember(struct inferscope_site *site, const char *name, uint32_t id
 static __attribute__((noinline, cold)) uint32_t look_up(struct runtime_thread *t, struct inferscope_site *site, const char *name)
 {
 	struct runtime *rt = &inferscope_runtime;
+	struct process_header *header;
 	int saved = errno;
 	uint32_t id = NAME_TOO_MANY;
 
 	/* A forked child needs a file of its own before it can name anything. */
 	if (inferscope_have_process(t))
 		id = name ? name_intern(rt->names, &rt->memory->process, name) : NAME_NONE;
-	if (id == NAME_TOO_MANY && rt->memory->process.header)
-		ring_count(&rt->memory->process.header->names_refused);
-	else if (site)
+	header = rt->memory->process.header;
+	if (id == NAME_TOO_MANY && header)
+		ring_count(&header->names_refused);
+	else if (site && id != NAME_TOO_MANY)
 		remember(site, name, id);
 	errno = saved;
 	return id;
@@ -64,7 +66,7 @@ static inline uint32_t name_id(struct runtime_thread *t, struct inferscope_site 
 	return look_up(t, site, name);
 }
 
-/* Where the next slot goes, or NULL: refused, and counted. */
+/* Where the next slot goes, or NULL: refused, and counted.  Before the depth is looked at: a forked child starts from 0. */
 static inline slot_word *room(struct runtime_thread *t)
 {
 	slot_word *slot = t->producer->cursor;
@@ -112,7 +114,7 @@ static void scope_end(void)
 
 	if (!enter(t))
 		return;
-	slot = room(t); /* before the depth is looked at: a forked child starts from 0 */
+	slot = room(t);
 	emit(t, slot, EVENT_SCOPE, EVENT_FLAGS(PHASE_END, 0, 0), NAME_NONE,
 	     t->depth ? clamp_depth(t->depth - 1) : EVENT_DEPTH_UNMATCHED, 0);
 	t->depth -= t->depth != 0;
@@ -122,14 +124,16 @@ static void scope_end(void)
 static void counter(struct inferscope_site *site, const char *name, double value)
 {
 	struct runtime_thread *t = &inferscope_thread;
+	slot_word *slot;
 	uint64_t bits;
 	uint32_t id;
 
 	if (!enter(t))
 		return;
 	id = name_id(t, site, name);
+	slot = room(t);
 	memcpy(&bits, &value, sizeof bits);
-	emit(t, room(t), EVENT_COUNTER, EVENT_FLAGS(PHASE_INSTANT, FIELD_VALUE, 0), id, clamp_depth(t->depth), bits);
+	emit(t, slot, EVENT_COUNTER, EVENT_FLAGS(PHASE_INSTANT, FIELD_VALUE, 0), id, clamp_depth(t->depth), bits);
 	leave(t);
 }
 
@@ -137,11 +141,13 @@ static void range(struct inferscope_site *site, const char *name, uint64_t id, i
 {
 	struct runtime_thread *t = &inferscope_thread;
 	uint32_t kind = what >= INFERSCOPE_FLOW_OUT ? EVENT_FLOW : EVENT_SCOPE, name_number;
+	slot_word *slot;
 
 	if (what < INFERSCOPE_ASYNC_BEGIN || what > INFERSCOPE_FLOW_IN || !enter(t))
 		return;
 	name_number = name_id(t, site, name);
-	emit(t, room(t), kind, EVENT_FLAGS((uint32_t)what, FIELD_FLOW, 0), name_number, clamp_depth(t->depth), id);
+	slot = room(t);
+	emit(t, slot, kind, EVENT_FLAGS((uint32_t)what, FIELD_FLOW, 0), name_number, clamp_depth(t->depth), id);
 	leave(t);
 }
 
@@ -228,13 +234,14 @@ static void emit_with_metadata(struct runtime_thread *t, uint32_t id, const stru
 			ring_word_rest((uint32_t)*t->cpu, clamp_depth(t->depth), EVENT_INSTANT, more,
 				       EVENT_FLAGS(PHASE_INSTANT, 0, 0) | EVENT_FLAG_THREAD));
 	write_metadata(slot + 4, more, w);
-	ring_publish(t->producer, 1 + more);
+	ring_publish_group(t->producer, 1 + more, more);
 }
 
 static void mark(struct inferscope_site *site, const char *name, const struct inferscope_value *values, size_t count)
 {
 	struct runtime_thread *t = &inferscope_thread;
 	struct map_writer w;
+	slot_word *slot;
 	uint32_t id;
 
 	if (!enter(t))
@@ -245,10 +252,12 @@ static void mark(struct inferscope_site *site, const char *name, const struct in
 	for (size_t i = 0; i < count; i++)
 		put_entry(&w, &values[i]);
 	w.bytes[0] = (uint8_t)(0x80 | w.entries);
-	if (w.entries)
+	if (w.entries) {
 		emit_with_metadata(t, id, &w);
-	else
-		emit(t, room(t), EVENT_INSTANT, EVENT_FLAGS(PHASE_INSTANT, 0, 0), id, clamp_depth(t->depth), 0);
+	} else {
+		slot = room(t);
+		emit(t, slot, EVENT_INSTANT, EVENT_FLAGS(PHASE_INSTANT, 0, 0), id, clamp_depth(t->depth), 0);
+	}
 	leave(t);
 }
 
@@ -256,10 +265,13 @@ static void thread_name(const char *name)
 {
 	struct runtime_thread *t = &inferscope_thread;
 
+	int saved = errno;
+
 	if (!name || !enter(t))
 		return;
-	if (t->producer->shared || inferscope_refill(t))
+	if (inferscope_have_ring(t)) /* a name needs no room for events, and is none */
 		atomic_store_explicit(&t->producer->shared->name, look_up(t, NULL, name), memory_order_release);
+	errno = saved;
 	leave(t);
 }
 

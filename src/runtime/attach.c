@@ -19,6 +19,7 @@
 #include "inferscope.h"
 #include "runtime/runtime.h"
 
+#define YIELDS 100000 /* to a thread that attaches, which takes it less than a millisecond */
 #define INFERSCOPE_EXPORT __attribute__((visibility("default")))
 
 struct runtime inferscope_runtime;
@@ -96,8 +97,18 @@ static bool load_session(struct runtime *rt)
 	return rt->memory && rt->names;
 }
 
+/*
+ * In a forked child the memory at hand has been wiped.  It stays so for good: the thread that came with the fork still
+ * points into it, and must find nothing there, even if other threads of the child are first to record something.
+ */
+static struct ring_memory *fresh_memory(struct runtime *rt)
+{
+	return rt->number ? ring_memory_map(rt->chunk_limit) : rt->memory;
+}
+
 static bool make_file(struct runtime *rt)
 {
+	struct ring_memory *memory;
 	struct ring_process_options options = {
 		.session = rt->session,
 		.folder = rt->folder,
@@ -110,23 +121,30 @@ static bool make_file(struct runtime *rt)
 
 	if (!rt->number)
 		options.first_name = NAME_FIRST;
-	if (atomic_load(&rt->session->closed) || ring_process_attach(rt->memory, &options) != 0)
+	if (atomic_load(&rt->session->closed))
 		return false;
-	rt->number = rt->memory->process.number + 1;
+	memory = fresh_memory(rt);
+	if (!memory || ring_process_attach(memory, &options) != 0)
+		return false;
+	rt->number = memory->process.number + 1;
+	atomic_store(&memory->process.attached, 2);
+	rt->memory = memory;
 	return true;
 }
 
 bool inferscope_attach_process(void)
 {
 	struct runtime *rt = &inferscope_runtime;
-	_Atomic uint32_t *attached = &rt->memory->process.attached;
+	struct ring_memory *memory = rt->memory;
+	_Atomic uint32_t *attached = &memory->process.attached;
 	uint32_t state = 0;
 
 	if (atomic_compare_exchange_strong(attached, &state, 1)) {
 		state = make_file(rt) ? 2 : 3;
 		atomic_store(attached, state);
 	}
-	while (state == 1) { /* another thread is at it */
+	/* Another thread is at it; or it was, and has left by a jump out of a signal handler. */
+	for (int patience = YIELDS; state == 1 && patience; patience--) {
 		syscall(SYS_sched_yield);
 		state = atomic_load(attached);
 	}

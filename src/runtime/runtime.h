@@ -29,7 +29,7 @@ struct runtime {
 	uint32_t number;   /* of the process that this memory was last attached in */
 	ptrdiff_t rseq_cpu; /* from the thread pointer to the CPU's number; 0: not known */
 	struct session_page *session;
-	struct ring_memory *memory;
+	struct ring_memory *_Atomic memory; /* another one in each forked child */
 	struct name_table *names;
 	pthread_key_t exit_key;
 	bool has_exit_key;
@@ -41,8 +41,8 @@ extern struct runtime inferscope_runtime;
 struct runtime_thread {
 	struct ring_producer *producer; /* never NULL */
 	const int32_t *cpu;
+	uintptr_t busy; /* between begin and end of one of our calls: where its stack is */
 	uint32_t depth;
-	uint32_t busy;    /* between begin and end of one of our calls */
 	uint32_t serial;
 	uint32_t refused; /* from signal handlers, before there was a ring to count them in */
 	uint16_t exit_rounds;
@@ -56,6 +56,9 @@ bool inferscope_attach_process(void);
 /* The same for a thread that may have come with a fork. */
 bool inferscope_have_process(struct runtime_thread *thread);
 
+/* Makes sure that thread->producer is a ring of this process. */
+bool inferscope_have_ring(struct runtime_thread *thread);
+
 /* The thread's producer has no room: ring, chunk or process are missing.  The cursor of a producer with room (it may be
  * another one), or NULL: refused, and counted. */
 slot_word *inferscope_refill(struct runtime_thread *thread);
@@ -66,7 +69,8 @@ slot_word *inferscope_group(struct runtime_thread *thread, uint32_t count);
 /* Called by the thread library when a thread that had a ring ends. */
 void inferscope_thread_exit(void *thread);
 
-/* A call from a signal handler that interrupted another of our calls. */
-void inferscope_refuse_reentry(struct runtime_thread *thread);
+/* A call on a thread that is inside another one, of which `busy` and `here` say where their stacks are.  False: it comes
+ * from a signal handler, is refused and counted. */
+bool inferscope_reenter(struct runtime_thread *thread, uintptr_t here);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 
 #include "runtime/runtime.h"
 
@@ -45,11 +46,11 @@ static void forget_parent(struct runtime_thread *thread)
 
 bool inferscope_have_process(struct runtime_thread *thread)
 {
-	if (atomic_load_explicit(&inferscope_runtime.memory->process.attached, memory_order_acquire) == 2)
-		return true;
-	if (thread->producer != &no_producer)
+	struct ring_memory *memory = inferscope_runtime.memory;
+
+	if (thread->producer != &no_producer && !thread->producer->shared)
 		forget_parent(thread);
-	return inferscope_attach_process();
+	return atomic_load_explicit(&memory->process.attached, memory_order_acquire) == 2 || inferscope_attach_process();
 }
 
 static struct ring_producer *open_ring(struct runtime_thread *thread)
@@ -60,6 +61,8 @@ static struct ring_producer *open_ring(struct runtime_thread *thread)
 
 	if (!p)
 		return NULL;
+	thread->producer = p; /* from here on refusals are counted there */
+	atomic_signal_fence(memory_order_seq_cst);
 	atomic_fetch_add_explicit(&p->shared->refused_reentry, thread->refused, memory_order_relaxed);
 	thread->refused = 0;
 	thread->cpu = cpu_of_this_thread();
@@ -68,21 +71,18 @@ static struct ring_producer *open_ring(struct runtime_thread *thread)
 	return p;
 }
 
-/* Makes sure that thread->producer is a ring of this process. */
-static bool have_ring(struct runtime_thread *thread)
+bool inferscope_have_ring(struct runtime_thread *thread)
 {
-	struct ring_producer *producer;
+	return thread->producer->shared || (inferscope_have_process(thread) && open_ring(thread));
+}
 
-	if (thread->producer->shared)
-		return true;
-	if (!inferscope_have_process(thread))
-		return false;
-	producer = open_ring(thread);
-	if (producer)
-		thread->producer = producer;
-	else
-		ring_count(&inferscope_runtime.memory->process.header->refused_no_ring);
-	return producer != NULL;
+/* An event of a thread that has no ring to count it in. */
+static void refuse_without_ring(void)
+{
+	struct process_header *header = inferscope_runtime.memory->process.header;
+
+	if (header)
+		ring_count(&header->refused_no_ring);
 }
 
 /* The recorder has ended: nothing more is written, at the price of this look for each event. */
@@ -96,11 +96,15 @@ slot_word *inferscope_refill(struct runtime_thread *thread)
 	int saved = errno;
 	slot_word *slot = NULL;
 
-	if (!session_is_over() && have_ring(thread)) {
+	if (session_is_over())
+		return NULL;
+	if (inferscope_have_ring(thread)) {
 		struct ring_producer *p = thread->producer;
 
 		if (p->cursor != p->end || ring_producer_refill(p))
 			slot = p->cursor;
+	} else {
+		refuse_without_ring();
 	}
 	errno = saved;
 	return slot;
@@ -113,7 +117,7 @@ slot_word *inferscope_group(struct runtime_thread *thread, uint32_t count)
 	return ring_producer_group(thread->producer, count);
 }
 
-void inferscope_refuse_reentry(struct runtime_thread *thread)
+static void refuse_reentry(struct runtime_thread *thread)
 {
 	struct ring_header *shared = thread->producer->shared;
 
@@ -121,6 +125,29 @@ void inferscope_refuse_reentry(struct runtime_thread *thread)
 		ring_count(&shared->refused_reentry);
 	else
 		thread->refused++;
+}
+
+/* A handler on the thread's own stack runs below the call that it interrupted; on one of its own it may be anywhere. */
+static bool has_left_by_a_jump(const struct runtime_thread *thread, uintptr_t here)
+{
+	stack_t stack;
+
+	return here >= thread->busy && sigaltstack(NULL, &stack) == 0 && !(stack.ss_flags & SS_ONSTACK);
+}
+
+bool inferscope_reenter(struct runtime_thread *thread, uintptr_t here)
+{
+	int saved = errno;
+	bool left = has_left_by_a_jump(thread, here);
+
+	if (left) { /* in the middle of anything, so the thread starts again with another ring */
+		ring_producer_exit(thread->producer);
+		thread->producer = &no_producer;
+	} else {
+		refuse_reentry(thread);
+	}
+	errno = saved;
+	return left;
 }
 
 /* Other destructors may still call us, so the ring is given up in the last round; after that a call opens a new one. */

@@ -1,0 +1,419 @@
+/* test-drain.c - record/drain.h: from rings through a real writer into a file, and back. */
+#include "record/drain.h"
+
+#include "ring-world.h"
+
+#include <sys/wait.h>
+
+#include "ring/names.h"
+#include "trace/reader.h"
+
+static struct session session;
+static struct trace_writer *writer;
+static struct drain *drain;
+static struct name_table *names;
+static char trace_path[] = "/tmp/test-drain-XXXXXX";
+
+/* ---- Recording ------------------------------------------------------------------- */
+
+static void start(uint32_t chunks, enum ring_overflow overflow)
+{
+	struct session_options options = {
+		.budget_bytes = (uint64_t)chunks * CHUNK_SIZE,
+		.overflow = overflow,
+		.clock = CLOCK_SOURCE_MONOTONIC,
+		.trace_path = "trace",
+		.partial_path = "partial",
+	};
+	struct trace_writer_options writer_options = { 0 };
+	struct trace_track track = { .kind = TRACK_PROCESS, .process = -1, .device = -1, .parent = -1 };
+	struct trace_clock clock = { .kind = CLOCK_KIND_MONOTONIC, .rate = 1000000000 };
+	struct error err = { 0 };
+	int fd;
+
+	strcpy(trace_path + strlen(trace_path) - 6, "XXXXXX");
+	fd = mkstemp(trace_path);
+	assert_true(fd >= 0);
+	assert_int_equal(session_create(&session, &options, &err), 0);
+	assert_int_equal(trace_writer_open(&writer, fd, &writer_options, &err), 0);
+	assert_int_equal(
+		trace_writer_host(writer, &(struct trace_host){ .name = trace_writer_string(writer, "host", 4) }), 0);
+	assert_int_equal(trace_writer_clock(writer, &clock), 0);
+	assert_int_equal(trace_writer_track(writer, &track), 0);
+	assert_int_equal(drain_new(&drain, &session, writer, 1), 0);
+	names = name_table_map();
+}
+
+static struct ring_memory *attach(uint32_t parent, uint32_t flags)
+{
+	struct ring_memory *memory = ring_memory_map(session.page->chunk_limit);
+	struct ring_process_options options = {
+		.session = session.page,
+		.folder = session.folder,
+		.chunk_limit = session.page->chunk_limit,
+		.start_ticks = 1,
+		.parent = parent,
+		.first_name = atomic_load(&names->next),
+		.flags = flags,
+	};
+
+	assert_non_null(memory);
+	assert_int_equal(ring_process_attach(memory, &options), 0);
+	return memory;
+}
+
+static uint32_t name(struct ring_memory *memory, const char *text)
+{
+	return name_intern(names, &memory->process, text);
+}
+
+/* The slot for one event of a thread that has done this often before. */
+static slot_word *room(struct ring_producer *p)
+{
+	return p->cursor != p->end || ring_producer_refill(p) ? p->cursor : NULL;
+}
+
+static bool emit(struct ring_producer *p, uint64_t time, uint32_t kind, uint32_t phase, uint32_t id, uint32_t depth)
+{
+	slot_word *slot = room(p);
+
+	if (!slot)
+		return false;
+	ring_slot_write(slot, time, 0, ring_word_names(id, 0),
+			ring_word_rest(3, depth, kind, 0, EVENT_FLAGS(phase, 0, 0) | EVENT_FLAG_THREAD));
+	ring_publish(p, 1);
+	return true;
+}
+
+/* ---- Reading back ------------------------------------------------------------------ */
+
+struct totals {
+	uint64_t events, lost_events, lost; /* the last is what lost events count, names apart */
+	uint64_t by_reason[LOST_REASON_COUNT];
+	uint64_t by_track[64];
+};
+
+static int add_block(void *arg, unsigned worker, size_t block, const struct trace_batch *batch)
+{
+	struct totals *t = arg;
+
+	(void)worker;
+	(void)block;
+	for (size_t s = 0; s < batch->segment_count; s++)
+		for (uint32_t i = batch->segments[s].first; i < batch->segments[s].first + batch->segments[s].count;
+		     i++) {
+			if (batch->kind[i] == EVENT_LOST) {
+				t->lost_events++;
+				t->by_reason[batch->field[FIELD_REASON][i]] += batch->field[FIELD_COUNT][i];
+			} else {
+				t->events++;
+				t->by_track[batch->segments[s].track]++;
+			}
+		}
+	return 0;
+}
+
+/* Ends the recording; the caller closes the reader. */
+static struct trace_reader *finish(struct drain_totals *ret, struct totals *totals)
+{
+	struct trace_reader *reader;
+	struct error err = { 0 };
+
+	drain_finish(drain, &err);
+	assert_int_equal(err.code, 0);
+	*ret = drain_totals(drain);
+	assert_int_equal(trace_writer_close(writer, NULL, &err), 0);
+	drain_free(drain);
+	session_end(&session);
+	assert_int_equal(trace_reader_open(&reader, trace_path, &err), 0);
+	assert_int_equal(trace_reader_report(reader)->damage_count, 0);
+	memset(totals, 0, sizeof *totals);
+	assert_int_equal(trace_reader_each(reader, 0, trace_reader_block_count(reader), 1, add_block, totals, &err), 0);
+	for (int i = 0; i < LOST_REASON_COUNT; i++)
+		totals->lost += i == LOST_NAMES ? 0 : totals->by_reason[i];
+	assert_int_equal(totals->events, ret->recorded);
+	assert_int_equal(totals->lost, ret->lost);
+	unlink(trace_path);
+	return reader;
+}
+
+static const char *track_name(const struct trace_reader *reader, uint32_t track)
+{
+	return trace_reader_string(reader, trace_reader_track(reader, track)->name, NULL);
+}
+
+/* ---- Tests ---------------------------------------------------------------------------- */
+
+static void events_arrive_as_they_were(void **state)
+{
+	struct trace_batch batch = TRACE_BATCH_INIT;
+	struct drain_totals drained;
+	struct trace_reader *reader;
+	struct ring_memory *memory;
+	struct ring_producer *p;
+	struct totals totals;
+	uint32_t serial = 0, decode;
+
+	(void)state;
+	start(8, OVERFLOW_WRAP);
+	memory = attach(0, 0);
+	p = ring_producer_open(memory, 100, 0, &serial);
+	decode = name(memory, "decode");
+	assert_true(emit(p, 1000, EVENT_SCOPE, PHASE_BEGIN, decode, 0));
+	assert_true(emit(p, 1500, EVENT_INSTANT, PHASE_INSTANT, name(memory, "mark"), 1));
+	assert_true(emit(p, 2000, EVENT_SCOPE, PHASE_END, 0, 0));
+	assert_int_equal(drain_pass(drain, NULL), 3);
+	assert_int_equal(drain_pass(drain, NULL), 0);
+	reader = finish(&drained, &totals);
+	assert_int_equal(totals.events, 3);
+	assert_int_equal(drained.lost, 0);
+	assert_int_equal(drained.processes, 1);
+	assert_int_equal(drained.threads, 1);
+	assert_int_equal(trace_reader_decode(reader, 0, &batch, NULL), 0);
+	assert_int_equal(batch.count, 3);
+	assert_int_equal(batch.time[0], 1000);
+	assert_int_equal(batch.time[1], 1500);
+	assert_int_equal(batch.time[2], 2000);
+	assert_string_equal(trace_reader_string(reader, batch.name[0], NULL), "decode");
+	assert_string_equal(trace_reader_string(reader, batch.name[1], NULL), "mark");
+	assert_int_equal(batch.phase[0], PHASE_BEGIN);
+	assert_int_equal(batch.phase[2], PHASE_END);
+	assert_int_equal(batch.kind[1], EVENT_INSTANT);
+	assert_int_equal(batch.depth[1], 1);
+	assert_int_equal(batch.cpu[1], 3);
+	trace_batch_release(&batch);
+	assert_int_equal(trace_reader_process(reader, 0)->pid, getpid());
+	assert_int_equal(trace_reader_track(reader, 1)->os_id, getpid());
+	assert_int_equal(trace_reader_track(reader, 1)->kind, TRACK_THREAD);
+	trace_reader_close(reader);
+}
+
+/* What was overwritten before it was read is one lost event that covers it. */
+static void overwritten_events_are_counted(void **state)
+{
+	struct drain_totals drained;
+	struct ring_producer *p;
+	struct totals totals;
+	uint32_t serial = 0;
+
+	(void)state;
+	start(2, OVERFLOW_WRAP);
+	p = ring_producer_open(attach(0, 0), 0, 0, &serial);
+	for (int i = 0; i < 100000; i++) {
+		assert_true(emit(p, 10 + (uint64_t)i, EVENT_INSTANT, PHASE_INSTANT, 0, 0));
+		if (i == 5000)
+			assert_true(drain_pass(drain, NULL) > 0);
+	}
+	trace_reader_close(finish(&drained, &totals));
+	assert_int_equal(totals.events + totals.lost, 100000);
+	assert_int_equal(totals.by_reason[LOST_OVERWRITTEN], totals.lost);
+	assert_int_equal(totals.lost_events, 2);
+	assert_int_equal(drained.produced, 100000);
+}
+
+/* Each refusal is counted under its reason; one thread has no chunk at all. */
+static void refusals_are_counted_by_reason(void **state)
+{
+	struct drain_totals drained;
+	struct ring_memory *memory;
+	struct ring_producer *p, *without;
+	struct totals totals;
+	uint32_t first = 0, second = 0, refused = 0;
+
+	(void)state;
+	start(2, OVERFLOW_DISCARD);
+	memory = attach(0, 0);
+	p = ring_producer_open(memory, 0, 0, &first);
+	without = ring_producer_open(memory, 0, 0, &second);
+	for (uint32_t i = 0; i < 5000; i++)
+		refused += !emit(p, i + 10, EVENT_INSTANT, PHASE_INSTANT, 0, 0);
+	for (uint32_t i = 0; i < 7; i++)
+		assert_false(emit(without, i + 10, EVENT_INSTANT, PHASE_INSTANT, 0, 0));
+	p->shared->refused_reentry = 3;
+	memory->process.header->refused_no_ring = 11;
+	memory->process.header->names_refused = 13;
+	drain_pass(drain, NULL);
+	trace_reader_close(finish(&drained, &totals));
+	assert_int_equal(refused, 5000 - 2 * CHUNK_SLOTS);
+	assert_int_equal(totals.by_reason[LOST_REFUSED], refused);
+	assert_int_equal(totals.by_reason[LOST_NO_BUFFER], 7 + 11);
+	assert_int_equal(totals.by_reason[LOST_REENTRY], 3);
+	assert_int_equal(totals.by_reason[LOST_NAMES], 13);
+	assert_int_equal(totals.events, 2 * CHUNK_SLOTS);
+	assert_int_equal(drained.names_refused, 13);
+	assert_int_equal(drained.recorded + drained.lost, 5000 + 7 + 3 + 11);
+}
+
+/* Slots that are no events are counted, and what is around them is kept. */
+static void nonsense_is_counted(void **state)
+{
+	struct drain_totals drained;
+	struct ring_producer *p;
+	struct totals totals;
+	uint32_t serial = 0;
+
+	(void)state;
+	start(2, OVERFLOW_WRAP);
+	p = ring_producer_open(attach(0, 0), 0, 0, &serial);
+	emit(p, 10, EVENT_INSTANT, PHASE_INSTANT, 0, 0);
+	emit(p, 11, 200, PHASE_INSTANT, 0, 0);               /* no such kind */
+	emit(p, 12, EVENT_LOST, PHASE_COMPLETE, 0, 0);       /* not for programs to say */
+	emit(p, 13, EVENT_INSTANT, PHASE_INSTANT, 77777, 0); /* no such name: kept */
+	ring_slot_write(room(p), 14, 0, 0,
+			ring_word_rest(0, 0, EVENT_INSTANT, 9, 0)); /* continuations that are not there */
+	ring_publish(p, 1);
+	drain_pass(drain, NULL);
+	trace_reader_close(finish(&drained, &totals));
+	assert_int_equal(totals.events, 2);
+	assert_int_equal(totals.by_reason[LOST_UNREADABLE], 3);
+}
+
+/* A ring passes from thread to thread, each on its own track, under its own name. */
+static void each_thread_has_its_track(void **state)
+{
+	struct drain_totals drained;
+	struct trace_reader *reader;
+	struct ring_memory *memory;
+	struct totals totals;
+	char text[16];
+
+	(void)state;
+	start(8, OVERFLOW_WRAP);
+	memory = attach(0, 0);
+	for (int i = 0; i < 20; i++) {
+		uint32_t serial = 0;
+		struct ring_producer *p = ring_producer_open(memory, 0, 0, &serial);
+
+		if (i % 2) { /* every second one says its name before anything else, or nothing else */
+			snprintf(text, sizeof text, "thread %d", i);
+			p->shared->name = name(memory, text);
+			drain_pass(drain, NULL);
+		}
+		for (int n = 0; i % 4 != 1 && n <= i; n++)
+			assert_true(emit(p, 10, EVENT_INSTANT, PHASE_INSTANT, 0, 0));
+		drain_pass(drain, NULL);
+		ring_producer_exit(p);
+		drain_pass(drain, NULL);
+		assert_int_equal(trace_writer_flush(writer, NULL), 0);
+		drain_pass(drain, NULL);
+		assert_int_equal(p->index, 0);
+	}
+	reader = finish(&drained, &totals);
+	assert_int_equal(drained.threads, 20);
+	for (uint32_t i = 0; i < 20; i++) {
+		assert_int_equal(totals.by_track[1 + i], i % 4 == 1 ? 0 : i + 1);
+		assert_int_equal(trace_reader_track(reader, 1 + i)->serial, i + 1);
+		snprintf(text, sizeof text, "thread %u", i);
+		if (i % 2)
+			assert_string_equal(track_name(reader, 1 + i), text);
+		else
+			assert_null(strstr(track_name(reader, 1 + i), "thread "));
+	}
+	trace_reader_close(reader);
+}
+
+/* A thread that opens another ring with the serial it has goes on with its track. */
+static void a_thread_keeps_its_track(void **state)
+{
+	struct drain_totals drained;
+	struct ring_memory *memory;
+	struct ring_producer *p;
+	struct totals totals;
+	uint32_t serial = 0;
+
+	(void)state;
+	start(8, OVERFLOW_WRAP);
+	memory = attach(0, 0);
+	for (int i = 0; i < 3; i++) {
+		p = ring_producer_open(memory, 0, 0, &serial);
+		emit(p, 10 + (uint64_t)i, EVENT_INSTANT, PHASE_INSTANT, 0, 0);
+		drain_pass(drain, NULL);
+		ring_producer_exit(p);
+	}
+	trace_reader_close(finish(&drained, &totals));
+	assert_int_equal(drained.threads, 1);
+	assert_int_equal(totals.by_track[1], 3);
+}
+
+/* A child's names are its parent's up to the fork, after the parent's end too. */
+static void names_are_inherited(void **state)
+{
+	struct trace_batch batch = TRACE_BATCH_INIT;
+	struct drain_totals drained;
+	struct ring_memory *parent, *child;
+	struct trace_reader *reader;
+	struct ring_producer *p;
+	struct totals totals;
+	uint32_t serial = 0, inherited;
+
+	(void)state;
+	start(8, OVERFLOW_WRAP);
+	parent = attach(0, 0);
+	inherited = name(parent, "inherited");
+	child = attach(parent->process.number + 1, PROCESS_FORKED);
+	p = ring_producer_open(child, 0, RING_FORKED, &serial);
+	emit(p, 10, EVENT_INSTANT, PHASE_INSTANT, inherited, 0);
+	emit(p, 11, EVENT_INSTANT, PHASE_INSTANT, name(child, "own"), 0);
+	reader = finish(&drained, &totals);
+	assert_int_equal(drained.processes, 2);
+	assert_int_equal(trace_reader_decode(reader, 0, &batch, NULL), 0);
+	assert_string_equal(trace_reader_string(reader, batch.name[0], NULL), "inherited");
+	assert_string_equal(trace_reader_string(reader, batch.name[1], NULL), "own");
+	assert_int_equal(trace_reader_process(reader, 1)->parent, 0);
+	assert_int_equal(trace_reader_process(reader, 1)->flags & TRACE_PROCESS_FORKED, TRACE_PROCESS_FORKED);
+	assert_int_equal(trace_reader_track(reader, 1)->flags & TRACE_TRACK_FORKED, TRACE_TRACK_FORKED);
+	trace_batch_release(&batch);
+	trace_reader_close(reader);
+}
+
+/* A process that is gone gives its chunks back to the session, and its file goes. */
+static void a_dead_process_is_cleared_away(void **state)
+{
+	struct drain_totals drained;
+	struct totals totals;
+	char path[SESSION_PATH_MAX + 8];
+	int status;
+	pid_t pid;
+
+	(void)state;
+	start(4, OVERFLOW_WRAP);
+	pid = fork();
+	if (pid == 0) {
+		uint32_t serial = 0;
+		struct ring_producer *p = ring_producer_open(attach(0, 0), 0, 0, &serial);
+
+		for (uint32_t i = 0; i < 3 * CHUNK_SLOTS; i++)
+			emit(p, i + 10, EVENT_INSTANT, PHASE_INSTANT, 0, 0);
+		(void)ring_producer_group(p, 5); /* dies in the middle of an event */
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_in_range(session.page->chunks_used, 3, 4);
+	snprintf(path, sizeof path, "%s/p0", session.folder);
+	assert_int_equal(access(path, F_OK), 0);
+	drain_pass(drain, NULL);
+	drain_reap(drain, NULL);
+	assert_int_equal(session.page->chunks_used, 0);
+	assert_int_equal(access(path, F_OK), -1);
+	trace_reader_close(finish(&drained, &totals));
+	assert_int_equal(totals.events, 3 * CHUNK_SLOTS);
+	assert_int_equal(drained.produced, 3 * CHUNK_SLOTS);
+	assert_int_equal(drained.lost, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(events_arrive_as_they_were),
+		cmocka_unit_test(overwritten_events_are_counted),
+		cmocka_unit_test(refusals_are_counted_by_reason),
+		cmocka_unit_test(nonsense_is_counted),
+		cmocka_unit_test(each_thread_has_its_track),
+		cmocka_unit_test(a_thread_keeps_its_track),
+		cmocka_unit_test(names_are_inherited),
+		cmocka_unit_test(a_dead_process_is_cleared_away),
+	};
+
+	return cmocka_run_group_tests_name("drain", tests, NULL, NULL);
+}
