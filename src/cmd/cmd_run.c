@@ -126,12 +126,12 @@ static void report(const struct recorder_result *r, const char *trace)
 		warning("the trace is not whole: %s%s%s%s", r->trouble.text, r->unwritten ? "; " : "",
 			r->unwritten ? text_group_digits(a, r->unwritten) : "", r->unwritten ? " events could not be written" : "");
 	if (r->totals.refused_processes)
-		warning("%u processes could not be recorded: they could not make a file in the session folder",
-			r->totals.refused_processes);
+		warning("%u process%s could not be recorded: no room for %s in the session folder", r->totals.refused_processes,
+			r->totals.refused_processes == 1 ? "" : "es", r->totals.refused_processes == 1 ? "it" : "them");
 	if (r->totals.names_refused)
 		warning("%s events have the name [too many names]: put what varies in metadata, not in names",
 			text_group_digits(a, r->totals.names_refused));
-	if (r->totals.lost > 0)
+	if (r->totals.lost > r->unwritten)
 		warning("events were lost: try a larger --trace-size-mb, or fewer events");
 	print_closing_line(r, trace);
 }
@@ -148,6 +148,7 @@ static int record(const struct config *config, char *const argv[])
 		.block_timeout_ms = (uint32_t)config_integer(config, CONFIG_BLOCK_TIMEOUT_MS),
 		.max_file_bytes = (uint64_t)config_integer(config, CONFIG_MAX_FILE_MB) << 20,
 		.last_seconds = (double)config_integer(config, CONFIG_LAST_SECONDS),
+		.leave_streams = true,
 	};
 	struct recorder_result result;
 	struct error err = { 0 };

@@ -1,6 +1,7 @@
 /*
  * main.c - the table of commands, and what is not a command: --help, --version.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -85,11 +86,21 @@ static int help_about(const char *name)
 	return command->run(2, (char *[]){ (char *)name, (char *)"--help", NULL });
 }
 
+/* A stream that we were started without is not to become a file of ours, with what we print in it: its place is taken,
+ * by something that cannot be used as the stream could, and that no program we start inherits. */
+static void occupy_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
 int main(int argc, char **argv)
 {
 	const char *first = argc > 1 ? argv[1] : NULL;
 	const struct command *command;
 
+	occupy_streams();
 	if (!first)
 		return fail(EXIT_USAGE, "expected a command; 'inferscope --help' lists them");
 	if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)

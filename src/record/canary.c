@@ -23,6 +23,9 @@ static void sit(int ask_fd, int answer_fd)
 	sigset_t set;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(STDIN_FILENO); /* the program's streams are not ours to keep open */
+	close(STDOUT_FILENO);
+	close(STDERR_FILENO);
 	prctl(PR_SET_NAME, "inferscope-grp");
 	while (read(ask_fd, &signal, 1) == 1) {
 		sigemptyset(&set);

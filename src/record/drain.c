@@ -226,13 +226,20 @@ static int grow_rings(struct drain_process *p, uint32_t count)
 	return 0;
 }
 
+/* Has the ring the thread that it had when its track was made?  A new one may have come and recorded nothing yet. */
+static bool is_known(const struct drain_process *p, uint32_t ring)
+{
+	uint32_t serial = atomic_load_explicit(&(layout_rings(p->file.map) + ring)->serial, memory_order_acquire);
+
+	return ring < p->ring_count && serial != 0 && serial == p->rings[ring].serial;
+}
+
 static bool has_news(const struct drain_process *p, uint32_t rings)
 {
 	const struct ring_header *h = layout_rings(p->file.map);
 
 	for (uint32_t i = 0; i < rings; i++)
-		if (i >= p->ring_count || p->rings[i].serial == 0 ||
-		    atomic_load_explicit(&h[i].produced, memory_order_relaxed) > p->rings[i].cursor.position)
+		if (!is_known(p, i) || atomic_load_explicit(&h[i].produced, memory_order_relaxed) > p->rings[i].cursor.position)
 			return true;
 	return false;
 }
@@ -273,7 +280,7 @@ static int64_t drain_process_pass(struct drain *d, struct drain_process *p, stru
 	}
 	rings = rings < p->ring_count ? rings : p->ring_count;
 	for (uint32_t i = 0; i < rings; i++) {
-		if (p->rings[i].serial == 0)
+		if (!is_known(p, i))
 			continue;
 		drain_ring_name(d, p, i);
 		look_at_refusals(d, p, i, now, err);
@@ -320,9 +327,15 @@ static uint64_t count_produced(const struct drain_process *p)
 	const struct ring_header *h = layout_rings(p->file.map);
 	uint64_t events = atomic_load(&ring_file_header(&p->file)->refused_no_ring);
 
-	for (uint32_t i = 0; i < ring_file_rings(&p->file); i++)
-		events += atomic_load(&h[i].produced) - atomic_load(&h[i].extra) + atomic_load(&h[i].refused_full) +
-			  atomic_load(&h[i].refused_no_chunk) + atomic_load(&h[i].refused_reentry);
+	for (uint32_t i = 0; i < ring_file_rings(&p->file); i++) {
+		uint64_t produced = atomic_load(&h[i].produced), extra = atomic_load(&h[i].extra);
+
+		/* A thread that was killed may have announced continuations whose event it never finished. */
+		if (i < p->ring_count && p->rings[i].cursor.position == produced)
+			extra = p->rings[i].cursor.extra;
+		events += produced - extra + atomic_load(&h[i].refused_full) + atomic_load(&h[i].refused_no_chunk) +
+			  atomic_load(&h[i].refused_reentry);
+	}
 	return events;
 }
 
@@ -402,9 +415,10 @@ static int note_positions(void *arg, unsigned worker, size_t block, const struct
 	return 0;
 }
 
-int drain_resume(struct drain *d, struct trace_reader *reader, struct error *err)
+int drain_resume(struct drain *d, struct trace_reader *reader, bool damaged, struct error *err)
 {
 	d->resumed = reader;
+	d->resumed_damaged = damaged;
 	d->next_process = (uint32_t)trace_reader_process_count(reader);
 	d->resumed_positions = calloc(trace_reader_track_count(reader) + 1, sizeof *d->resumed_positions);
 	if (!d->resumed_positions)

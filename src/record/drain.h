@@ -34,9 +34,9 @@ int drain_new(struct drain **ret, struct session *session, struct trace_writer *
 void drain_free(struct drain *drain);
 
 /* Goes on where a dead recorder stopped: the reader, borrowed, has what its file holds of processes and tracks, and how far
- * each had got. */
+ * each had got.  When the file has been damaged since, memory may still have what the recorder took for safely written. */
 struct trace_reader;
-int drain_resume(struct drain *drain, struct trace_reader *reader, struct error *err);
+int drain_resume(struct drain *drain, struct trace_reader *reader, bool damaged, struct error *err);
 
 /* One pass.  Returns how many slots were moved, or negative when memory ran out (and the pass is incomplete). */
 int64_t drain_pass(struct drain *drain, struct error *err);

@@ -59,6 +59,7 @@ struct drain {
 	/* what the file that is being recovered holds; NULL when this is not a recovery */
 	struct trace_reader *resumed;
 	uint64_t *resumed_positions; /* by track */
+	bool resumed_damaged;
 };
 
 /* drain_process.c: processes as they come and go. */

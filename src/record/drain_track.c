@@ -87,17 +87,25 @@ static uint32_t choose_track(struct drain *d, struct drain_process *p, uint32_t 
 	return *track;
 }
 
-/* The dead recorder got this far: what it wrote to the file, and what it said it had. */
+/* The dead recorder got this far: what it wrote to the file and what it said it had, unless the file lost some of that. */
+static uint64_t resume_position(const struct drain *d, const struct drain_process *p, uint32_t ring)
+{
+	uint64_t said = atomic_load(&(layout_rings(p->file.map) + ring)->drained);
+	uint32_t track = p->rings[ring].track;
+	uint64_t in_file = track < trace_reader_track_count(d->resumed) ? d->resumed_positions[track] : 0;
+
+	if (d->resumed_damaged)
+		return in_file ? in_file : ring_oldest(&d->scan, ring);
+	return said > in_file ? said : in_file;
+}
+
 static void resume_ring(struct drain *d, const struct drain_process *p, uint32_t ring)
 {
-	struct drain_ring *r = &p->rings[ring];
-	uint64_t position = atomic_load(&(layout_rings(p->file.map) + ring)->drained);
+	uint64_t position = resume_position(d, p, ring);
 
-	if (r->track < trace_reader_track_count(d->resumed) && d->resumed_positions[r->track] > position)
-		position = d->resumed_positions[r->track];
 	if (position > d->scan.produced[ring])
 		position = d->scan.produced[ring];
-	ring_resume(&d->scan, &p->file, ring, position, &r->cursor);
+	ring_resume(&d->scan, &p->file, ring, position, &p->rings[ring].cursor);
 }
 
 /* The ring's track, made when its thread is new.  Negative when the ring has none (yet). */

@@ -1,6 +1,7 @@
 #include "record/recorder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,14 +148,31 @@ static void give_up(struct recorder *r)
 	target_release(&r->target);
 }
 
+/* Who waits for the end of the program's output, or for a reader of its input to go away, waits for nobody else. */
+static void leave_streams(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		return;
+	(void)dup2(null, STDIN_FILENO);
+	(void)dup2(null, STDOUT_FILENO);
+	if (null > STDERR_FILENO)
+		close(null);
+}
+
 static int start(struct recorder *r, struct error *err)
 {
 	char session[SESSION_PATH_MAX + 32], runtime[4096 + 32], enabled[] = "INFERSCOPE_ENABLED=1";
 	char *added[] = { session, runtime, enabled, NULL };
+	int rc;
 
 	snprintf(session, sizeof session, "INFERSCOPE_SESSION=%s", r->session.folder);
 	snprintf(runtime, sizeof runtime, "INFERSCOPE_RUNTIME=%s", r->options->runtime_path);
-	return target_start(&r->target, r->options->argv, added, err);
+	rc = target_start(&r->target, r->options->argv, added, err);
+	if (rc == 0 && r->options->leave_streams)
+		leave_streams();
+	return rc;
 }
 
 /* ---- The loop ---------------------------------------------------------------- */
@@ -208,6 +226,17 @@ static void record_until_end(struct recorder *r)
 	}
 }
 
+/* What could not be written is lost, though it had been read from the rings. */
+static struct drain_totals final_totals(struct recorder *r)
+{
+	struct drain_totals totals = drain_totals(r->drain);
+	uint64_t unwritten = trace_writer_totals(r->writer).unwritten;
+
+	totals.recorded -= unwritten;
+	totals.lost += unwritten;
+	return totals;
+}
+
 static void finish(struct recorder *r, struct recorder_result *ret)
 {
 	struct trace_writer_totals written;
@@ -216,7 +245,8 @@ static void finish(struct recorder *r, struct recorder_result *ret)
 
 	atomic_store(&r->session.page->closed, 1);
 	drain_finish(r->drain, trouble_of(r));
-	ret->totals = drain_totals(r->drain);
+	(void)trace_writer_flush(r->writer, trouble_of(r));
+	ret->totals = final_totals(r);
 	write_clock_pair(r);
 	write_closing_info(r, &ret->totals);
 	(void)trace_writer_flush(r->writer, trouble_of(r));

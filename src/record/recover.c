@@ -68,6 +68,12 @@ static bool same_boot(const struct session_page *page)
 	return strncmp(now, page->boot_id, sizeof now) == 0;
 }
 
+/* Of a bounded recording the oldest part is missing on purpose: there the recorder's word stands. */
+static bool is_damaged(const struct recovery *r, const struct recover_result *ret)
+{
+	return ret->damage_bytes && r->segment_count == 1 && r->segments[0] == 0;
+}
+
 static int drain_rings(struct recovery *r, struct recover_result *ret, struct error *err)
 {
 	enum clock_source clock = r->session.page->clock_source;
@@ -80,7 +86,7 @@ static int drain_rings(struct recovery *r, struct recover_result *ret, struct er
 	if (rc == 0)
 		rc = drain_new(&r->drain, &r->session, r->writer, next_track);
 	if (rc == 0 && r->newest)
-		rc = drain_resume(r->drain, r->newest, err);
+		rc = drain_resume(r->drain, r->newest, is_damaged(r, ret), err);
 	if (rc != 0)
 		return rc;
 	atomic_store(&r->session.page->closed, 1); /* what still runs detaches */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -18,15 +19,7 @@ int target_prepare(struct target *target, struct error *err)
 	sigset_t all;
 
 	*target = (struct target)TARGET_INIT;
-	sigfillset(&all);
-	/* Faults of our own must not be held back: they would loop. */
-	sigdelset(&all, SIGSEGV);
-	sigdelset(&all, SIGBUS);
-	sigdelset(&all, SIGFPE);
-	sigdelset(&all, SIGILL);
-	sigdelset(&all, SIGTRAP);
-	sigdelset(&all, SIGABRT);
-	sigdelset(&all, SIGSYS);
+	sigfillset(&all); /* a fault of our own still ends us: the kernel does not hold those back */
 	if (sigprocmask(SIG_BLOCK, &all, &target->inherited_mask) != 0)
 		return error_errno(err, -errno, "cannot block signals");
 	/* Started with SIGCHLD ignored, we would never learn how the program ended. */
@@ -136,7 +129,7 @@ static bool is_for_target(struct target *target, const struct signalfd_siginfo *
 {
 	bool to_group;
 
-	if (info->ssi_signo == SIGCHLD)
+	if (info->ssi_signo == SIGCHLD && info->ssi_code > 0)
 		return false;
 	to_group = canary_heard(&target->canary, (int)info->ssi_signo);
 	if (info->ssi_code > 0) /* from the kernel */
@@ -187,13 +180,22 @@ void target_handle_events(struct target *target)
 
 void target_stop_along(struct target *target)
 {
+	struct timespec at_once = { 0, 0 };
+	siginfo_t news = { 0 };
+	sigset_t set;
+
 	if (!target->stopped || target->ended)
 		return;
 	kill(getpid(), SIGSTOP);
-	/* Continued.  Mostly the whole group was, but if it was only us, the program has to hear of it. */
-	target_handle_events(target);
-	if (target->stopped && !target->ended)
-		kill(target->pid, SIGCONT);
+	/* Continued.  Mostly the whole group was, and the program may even have been stopped again.  But if it is as we left
+	 * it, only we were, and it has to hear of it. */
+	(void)waitid(P_PID, (id_t)target->pid, &news, WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT);
+	if (news.si_pid != 0)
+		return;
+	sigemptyset(&set);
+	sigaddset(&set, SIGCONT);
+	(void)sigtimedwait(&set, NULL, &at_once);
+	kill(target->pid, SIGCONT);
 	target->stopped = false;
 }
 

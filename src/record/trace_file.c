@@ -20,7 +20,7 @@ static int make_absolute(char *ret, const char *path, struct error *err)
 		n = snprintf(ret, RECORDING_PATH_MAX, "%s/%s", cwd, path);
 	else
 		return error_errno(err, -errno, "cannot tell the working directory");
-	return n < RECORDING_PATH_MAX - 32 ? 0 : error_set(err, -ENAMETOOLONG, "%s: the path is too long", path);
+	return n < RECORDING_PATH_MAX - 32 ? 0 : error_set(err, -ENAMETOOLONG, "the path of the trace is too long: %.60s...", path);
 }
 
 /* Renaming a file onto a device or a pipe would replace it. */
