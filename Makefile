@@ -1,4 +1,4 @@
-# What people type.  Meson does the building (meson.build), from a virtual environment because
+# What people type.  Programs load the runtime only from where nobody else can write, hence the umask.  Meson does the building (meson.build), from a virtual environment because
 # Debian's own is too old; Debian's packages are seen to by scripts/deps.
 
 PREFIX ?= /usr/local
@@ -9,7 +9,7 @@ PYTHON = $(VENV)/bin/python
 
 # Leaves $(BUILD)/inferscope and $(BUILD)/libinferscope-rt.so.
 all: $(BUILD)/build.ninja
-	@ninja -C $(BUILD)
+	@umask 022 && ninja -C $(BUILD)
 
 demo: all
 	@$(BUILD)/inferscope run --trace $(BUILD)/demo.sbt $(BUILD)/examples/infer "where the time goes"
@@ -22,8 +22,8 @@ test: tools-test
 
 # Writes $(BUILD)/bench.json and prints it as a table.
 bench: tools-bench
-	@test -f $(BUILD)/perf/build.ninja || $(MESON) setup $(BUILD)/perf -Dbench=enabled
-	@ninja -C $(BUILD)/perf
+	@umask 022 && test -f $(BUILD)/perf/build.ninja || $(MESON) setup $(BUILD)/perf -Dbench=enabled
+	@umask 022 && ninja -C $(BUILD)/perf
 	@$(PYTHON) bench/run.py $(BUILD)/perf --output $(BUILD)/bench.json
 
 # Which lines of src/ the tests reach, in $(BUILD)-coverage/index.html.
@@ -38,7 +38,7 @@ clean:
 	rm -rf $(BUILD) $(BUILD)-coverage
 
 $(BUILD)/build.ninja: | tools-build
-	@$(MESON) setup $(BUILD) --prefix=$(abspath $(PREFIX))
+	@umask 022 && $(MESON) setup $(BUILD) --prefix=$(abspath $(PREFIX))
 
 # tools-GROUP: the Debian packages of that group and the virtual environment are there.
 tools-%: FORCE

@@ -54,10 +54,16 @@ static void must(bool so)
 
 /* ---- The files -------------------------------------------------------------------- */
 
+static void tear_down(void)
+{
+	(void)rmdir(session.folder);
+}
+
 static void set_up(void)
 {
 	strcpy(session.folder, "/dev/shm/fuzz-drain-XXXXXX");
 	must(mkdtemp(session.folder));
+	atexit(tear_down);
 	session.folder_fd = open(session.folder, O_RDONLY | O_DIRECTORY);
 	for (int i = 0; i < FILES; i++)
 		must((memories[i] = ring_memory_map(CHUNKS)) != NULL);

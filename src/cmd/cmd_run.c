@@ -152,11 +152,18 @@ static int record(const struct config *config, char *const argv[])
 	};
 	struct recorder_result result;
 	struct error err = { 0 };
-	char *runtime = runtime_path_find();
+	char *runtime = runtime_path_find(), *culprit = NULL;
 
 	if (!runtime)
 		return fail(EXIT_ENVIRONMENT, "libinferscope-rt.so is not beside this program nor where it was installed; "
 					      "install InferScope again");
+	if (!runtime_path_trusted(runtime, &culprit)) {
+		fail(EXIT_ENVIRONMENT, "no program would load %s: others can write to %s; try 'chmod go-w' on it", runtime,
+		     culprit ? culprit : "it");
+		free(culprit);
+		free(runtime);
+		return EXIT_ENVIRONMENT;
+	}
 	options.runtime_path = runtime;
 	if (recorder_run(&options, &result, &err) != 0) {
 		free(runtime);

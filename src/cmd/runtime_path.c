@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NAME "libinferscope-rt.so"
@@ -28,4 +29,28 @@ char *runtime_path_find(void)
 			return path;
 	}
 	return NULL;
+}
+
+static bool is_trusted(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0 || (st.st_uid != 0 && st.st_uid != geteuid()))
+		return false;
+	return !(st.st_mode & 022) || (S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX));
+}
+
+bool runtime_path_trusted(const char *path, char **ret_culprit)
+{
+	char folder[PATH_MAX];
+	char *slash;
+
+	snprintf(folder, sizeof folder, "%s", path);
+	slash = strrchr(folder, '/');
+	if (slash && slash > folder)
+		*slash = 0;
+	if (is_trusted(folder) && is_trusted(path))
+		return true;
+	*ret_culprit = strdup(is_trusted(folder) ? path : folder);
+	return false;
 }

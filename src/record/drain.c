@@ -290,6 +290,24 @@ static int64_t drain_process_pass(struct drain *d, struct drain_process *p, stru
 	return moved;
 }
 
+/* The budget runs out: threads that once needed many chunks, and processes that once had many threads, give some back. */
+static void reclaim(struct drain *d)
+{
+	struct session_page *page = d->session->page;
+
+	if (atomic_load_explicit(&page->chunks_used, memory_order_relaxed) < page->chunk_limit - page->chunk_limit / 8)
+		return;
+	for (uint32_t i = 0; i < d->process_count; i++) {
+		struct drain_process *p = d->processes[i];
+
+		if (!p || !p->file.map || ring_scan(&d->scan, &p->file) != 0)
+			continue;
+		for (uint32_t r = 0; r < d->scan.ring_count && r < p->ring_count; r++)
+			ring_reclaim(&d->scan, &p->file, r, p->rings[r].drained);
+		ring_empty(&p->file, page);
+	}
+}
+
 int64_t drain_pass(struct drain *d, struct error *err)
 {
 	int64_t moved = 0, n;
@@ -303,6 +321,7 @@ int64_t drain_pass(struct drain *d, struct error *err)
 			return n;
 		moved += n;
 	}
+	reclaim(d);
 	return moved;
 }
 
@@ -321,7 +340,7 @@ static void read_to_the_end(struct drain *d, struct drain_process *p, struct err
 	}
 }
 
-/* What the producers say they wrote, to hold against what was recorded and lost. */
+/* What the producers say they wrote, to hold against what was recorded and lost; unless their memory has become nonsense. */
 static uint64_t count_produced(const struct drain_process *p)
 {
 	const struct ring_header *h = layout_rings(p->file.map);
@@ -336,7 +355,7 @@ static uint64_t count_produced(const struct drain_process *p)
 		events += produced - extra + atomic_load(&h[i].refused_full) + atomic_load(&h[i].refused_no_chunk) +
 			  atomic_load(&h[i].refused_reentry);
 	}
-	return events;
+	return events > p->accounted ? events : p->accounted;
 }
 
 static void end_process(struct drain *d, struct drain_process *p, uint32_t flags, struct error *err)
@@ -433,6 +452,7 @@ void drain_free(struct drain *d)
 	for (uint32_t i = 0; i < d->process_count; i++)
 		drain_process_free(d->processes[i]);
 	free(d->processes);
+	free(d->tries);
 	free(d->resumed_positions);
 	ring_scan_release(&d->scan);
 	free(d);

@@ -50,6 +50,7 @@ struct drain {
 	enum clock_source clock;
 	uint64_t pid_namespace;
 	struct drain_process **processes; /* by session number; NULL: not seen yet */
+	uint16_t *tries;                  /* at opening its file, likewise */
 	uint32_t process_count;
 	uint32_t next_track, next_process;
 	struct ring_scan scan;

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/guard.h"
+
 extern char **environ;
 
 /* ---- Starting -------------------------------------------------------------- */
@@ -19,12 +21,13 @@ int target_prepare(struct target *target, struct error *err)
 	sigset_t all;
 
 	*target = (struct target)TARGET_INIT;
-	sigfillset(&all); /* a fault of our own still ends us: the kernel does not hold those back */
+	sigfillset(&all); /* a fault of our own still ends us, but for SIGBUS: the kernel does not hold those back */
 	if (sigprocmask(SIG_BLOCK, &all, &target->inherited_mask) != 0)
 		return error_errno(err, -errno, "cannot block signals");
 	/* Started with SIGCHLD ignored, we would never learn how the program ended. */
 	sigaction(SIGCHLD, &by_default, &target->inherited_chld);
 	canary_start(&target->canary); /* before there is anything that it could keep open */
+	guard_install(&target->inherited_bus);
 	target->signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
 	return target->signal_fd < 0 ? error_errno(err, -errno, "cannot open a signal descriptor") : 0;
 }
@@ -66,6 +69,7 @@ static void become_target(const struct target *target, char *const argv[], char 
 	int code;
 
 	sigaction(SIGCHLD, &target->inherited_chld, NULL);
+	sigaction(SIGBUS, &target->inherited_bus, NULL);
 	sigprocmask(SIG_SETMASK, &target->inherited_mask, NULL);
 	environ = env;
 	execvp(argv[0], argv);
@@ -175,6 +179,8 @@ void target_handle_events(struct target *target)
 	while (!target->ended && read(target->signal_fd, &info, sizeof info) == sizeof info)
 		if (is_for_target(target, &info))
 			pass_on(target, &info);
+	if (guard_was_signalled() && !target->ended && !canary_heard(&target->canary, SIGBUS))
+		kill(target->pid, SIGBUS);
 	reap(target);
 }
 

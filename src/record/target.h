@@ -19,7 +19,7 @@ struct target {
 	int signal_fd; /* all signals that we can catch arrive here */
 	struct canary canary;
 	sigset_t inherited_mask;
-	struct sigaction inherited_chld;
+	struct sigaction inherited_chld, inherited_bus;
 	bool stopped;
 	bool ended;
 	int status; /* of waitpid */

@@ -314,9 +314,77 @@ uint64_t ring_oldest(const struct ring_scan *scan, uint32_t ring)
 	return c ? c->base : scan->produced[ring];
 }
 
-void ring_free(const struct ring_file *file, uint32_t ring)
+/* ---- Giving back ------------------------------------------------------------ */
+
+static void set_free(const struct ring_file *file, uint32_t chunk)
+{
+	atomic_store(&(layout_chunks(file->map) + chunk)->owner, CHUNK_FREE);
+	atomic_fetch_add(&ring_file_header(file)->free_chunks, 1);
+}
+
+uint32_t ring_reclaim(const struct ring_scan *scan, const struct ring_file *file, uint32_t ring, uint64_t drained)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i + 1 < scan->chunk_count; i++) {
+		const struct ring_chunk *c = &scan->chunks[i], *next = c + 1;
+		uint64_t base = c->base;
+
+		if (c->ring != ring || next->ring != ring || next->base > drained)
+			continue;
+		if (atomic_compare_exchange_strong(&(layout_chunks(file->map) + c->chunk)->base, &base, CHUNK_NO_BASE)) {
+			set_free(file, c->chunk);
+			count++;
+		}
+	}
+	return count;
+}
+
+static void give_back_budget(struct session_page *session)
+{
+	uint32_t used = atomic_load(&session->chunks_used);
+
+	while (used && !atomic_compare_exchange_weak(&session->chunks_used, &used, used - 1))
+		;
+}
+
+void ring_empty(const struct ring_file *file, struct session_page *session)
 {
 	struct process_header *h = ring_file_header(file);
+	uint32_t count = file_chunks(file);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct chunk_entry *entry = layout_chunks(file->map) + i;
+		uint32_t owner = CHUNK_FREE;
+
+		if (!atomic_compare_exchange_strong(&entry->owner, &owner, CHUNK_CLAIMED))
+			continue;
+		atomic_fetch_sub(&h->free_chunks, 1);
+		if (madvise(layout_chunk(file->map, file->chunk_offset, i), CHUNK_SIZE, MADV_REMOVE) != 0) {
+			set_free(file, i); /* a file system that cannot */
+			return;
+		}
+		atomic_store(&entry->committed, 0);
+		atomic_store(&entry->owner, CHUNK_EMPTY);
+		atomic_fetch_add(&h->empty_chunks, 1);
+		give_back_budget(session);
+	}
+}
+
+uint32_t ring_file_held(const struct ring_file *file)
+{
+	uint32_t count = file_chunks(file), held = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t owner = atomic_load(&(layout_chunks(file->map) + i)->owner);
+
+		held += owner != CHUNK_UNUSED && owner != CHUNK_EMPTY;
+	}
+	return held;
+}
+
+void ring_free(const struct ring_file *file, uint32_t ring)
+{
 	struct chunk_entry *entries = layout_chunks(file->map);
 	uint32_t chunk_count = file_chunks(file), expected = RING_EXITED;
 
@@ -324,9 +392,8 @@ void ring_free(const struct ring_file *file, uint32_t ring)
 		if (atomic_load(&entries[i].owner) != ring + 1)
 			continue;
 		atomic_store(&entries[i].base, CHUNK_NO_BASE);
-		atomic_store(&entries[i].owner, CHUNK_FREE);
-		atomic_fetch_add(&h->free_chunks, 1);
+		set_free(file, i);
 	}
 	if (atomic_compare_exchange_strong(&(layout_rings(file->map) + ring)->state, &expected, RING_FREE))
-		atomic_fetch_add(&h->free_rings, 1);
+		atomic_fetch_add(&ring_file_header(file)->free_rings, 1);
 }

@@ -84,6 +84,16 @@ void ring_resume(const struct ring_scan *scan, const struct ring_file *file, uin
 /* The first slot that is still in memory; `produced` when there is none. */
 uint64_t ring_oldest(const struct ring_scan *scan, uint32_t ring);
 
+/* Takes chunks away from a ring whose slots are on disk up to `drained`, all but the one it writes to, and leaves them free
+ * for the process's other threads.  How many. */
+uint32_t ring_reclaim(const struct ring_scan *scan, const struct ring_file *file, uint32_t ring, uint64_t drained);
+
+/* Takes the memory of free chunks away, for other processes to have: gives it back to the kernel and the budget. */
+void ring_empty(const struct ring_file *file, struct session_page *session);
+
+/* Chunks of this process that count in the budget. */
+uint32_t ring_file_held(const struct ring_file *file);
+
 /* Gives an exited ring and its chunks back to the process. */
 void ring_free(const struct ring_file *file, uint32_t ring);
 

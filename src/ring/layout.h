@@ -26,6 +26,8 @@
  * owns; chunk c holds slots [base, base + 2048) of its owner.  When a chunk is
  * full the thread takes its oldest chunk if that has been drained, else leases
  * another from the session's budget, else does what the overflow policy says.
+ * When the budget runs out the recorder takes drained chunks away from threads
+ * that once needed many, so that others can have them.
  *
  * The producer publishes `produced` after the slots.  The recorder copies
  * slots, and then looks whether the chunk still holds what it did: a chunk that
@@ -103,7 +105,7 @@ struct process_header {
 	_Atomic uint64_t names_refused;       /* events recorded as NAME_TOO_MANY */
 	_Atomic uint64_t refused_no_ring;     /* events of threads that could not get a ring */
 	_Alignas(64) _Atomic uint32_t free_rings;  /* hints, raised by the recorder: look for one */
-	_Atomic uint32_t free_chunks;
+	_Atomic uint32_t free_chunks, empty_chunks;
 };
 _Static_assert(sizeof(struct process_header) <= 4096, "one page");
 
@@ -132,14 +134,16 @@ struct ring_header {
 _Static_assert(sizeof(struct ring_header) == 128, "two cache lines");
 
 #define CHUNK_UNUSED 0u
+#define CHUNK_EMPTY 0xfffffffdu   /* without memory, and not in the budget: taken back by the recorder */
 #define CHUNK_FREE 0xfffffffeu    /* given back by a thread of this process */
-#define CHUNK_CLAIMED 0xffffffffu /* being leased */
+#define CHUNK_CLAIMED 0xffffffffu /* being leased, or emptied */
 #define CHUNK_NO_BASE UINT64_MAX
 
 struct chunk_entry {
 	_Atomic uint32_t owner;     /* ring + 1, or one of the above */
 	_Atomic uint32_t committed; /* slots that have memory; looking beyond them could be a signal */
-	_Atomic uint64_t base;       /* number of its first slot; CHUNK_NO_BASE while it changes */
+	_Atomic uint64_t base;       /* number of its first slot; CHUNK_NO_BASE while it changes.  Who changes it to that, the
+	                              * thread to use the chunk again or the recorder to take it away, has the chunk */
 	_Atomic uint64_t extra_base; /* `extra` of the ring when it began this chunk */
 	uint64_t reserved2;
 };

@@ -249,23 +249,37 @@ static struct chunk_entry *entry_of(const struct ring_process *process, uint32_t
 	return layout_chunks(process->map) + chunk;
 }
 
-/* One that a thread of this process has given back: committed, and counted in the budget already. */
-static bool reuse_chunk(struct ring_process *process, uint32_t *ret)
+/* A chunk that is as `wanted` says; the hint tells whether looking for one makes sense. */
+static bool claim_chunk(struct ring_process *process, uint32_t wanted, _Atomic uint32_t *hint, uint32_t *ret)
 {
 	uint32_t used = atomic_load(&process->header->chunks);
 
-	if (atomic_load_explicit(&process->header->free_chunks, memory_order_relaxed) == 0)
+	if (atomic_load_explicit(hint, memory_order_relaxed) == 0)
 		return false;
 	for (uint32_t i = 0; i < used; i++) {
-		uint32_t owner = CHUNK_FREE;
+		uint32_t owner = wanted;
 
 		if (atomic_compare_exchange_strong(&entry_of(process, i)->owner, &owner, CHUNK_CLAIMED)) {
-			atomic_fetch_sub(&process->header->free_chunks, 1);
+			atomic_fetch_sub(hint, 1);
 			*ret = i;
 			return true;
 		}
 	}
 	return false;
+}
+
+/* One that a thread of this process had: committed, and counted in the budget already. */
+static bool reuse_chunk(struct ring_process *process, uint32_t *ret)
+{
+	struct chunk_state *state;
+
+	if (!claim_chunk(process, CHUNK_FREE, &process->header->free_chunks, ret))
+		return false;
+	state = &process->chunk_states[*ret];
+	state->committed = atomic_load(&entry_of(process, *ret)->committed);
+	if (state->committed > CHUNK_SLOTS)
+		state->committed = 0;
+	return true;
 }
 
 static bool take_budget(struct session_page *session)
@@ -315,10 +329,31 @@ static bool new_chunk(struct ring_process *process, uint32_t *ret)
 		}
 	while (!atomic_compare_exchange_weak(&process->chunks, &chunk, chunk + 1));
 	add_step(process, chunk);
+	atomic_store(&entry_of(process, chunk)->base, CHUNK_NO_BASE);
 	atomic_store(&entry_of(process, chunk)->owner, CHUNK_CLAIMED);
 	raise_to(&process->header->chunks, chunk + 1);
 	*ret = chunk;
 	return true;
+}
+
+/* One that the recorder has taken the memory from. */
+static bool refill_empty_chunk(struct ring_process *process, uint32_t *ret)
+{
+	_Atomic uint32_t *hint = &process->header->empty_chunks;
+
+	if (atomic_load_explicit(hint, memory_order_relaxed) == 0 || !take_budget(process->session))
+		return false;
+	if (claim_chunk(process, CHUNK_EMPTY, hint, ret)) {
+		process->chunk_states[*ret].committed = 0;
+		if (commit_step(process, *ret, 0)) {
+			add_step(process, *ret);
+			return true;
+		}
+		atomic_store(&entry_of(process, *ret)->owner, CHUNK_EMPTY);
+		atomic_fetch_add(hint, 1);
+	}
+	atomic_fetch_sub(&process->session->chunks_used, 1);
+	return false;
 }
 
 static bool lease_chunk(struct ring_producer *p, uint32_t *ret)
@@ -329,7 +364,7 @@ static bool lease_chunk(struct ring_producer *p, uint32_t *ret)
 		p->patience--;
 		return false;
 	}
-	if (new_chunk(p->process, ret))
+	if (refill_empty_chunk(p->process, ret) || new_chunk(p->process, ret))
 		return true;
 	p->patience = PATIENCE;
 	return false;
@@ -345,15 +380,14 @@ static void append_chunk(struct ring_producer *p, uint32_t chunk)
 	p->chunk_count++;
 }
 
-/* Makes the chunk hold the slots that come next.  The order of the stores is what the recorder's second look relies on:
- * no base, then anything else, then the base. */
+/* Makes a chunk that is ours, and has no base, hold the slots that come next.  The order of the stores is what the recorder's
+ * second look relies on: no base, then anything else, then the base. */
 static void begin_chunk(struct ring_producer *p, uint32_t chunk)
 {
 	struct chunk_entry *entry = entry_of(p->process, chunk);
 	slot_word *slots = layout_chunk(p->process->map, p->process->chunk_offset, chunk);
 	struct chunk_state *state = &p->process->chunk_states[chunk];
 
-	atomic_store_explicit(&entry->base, CHUNK_NO_BASE, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&entry->extra_base, p->extra, memory_order_relaxed);
 	atomic_store_explicit(&entry->owner, p->index + 1, memory_order_relaxed);
@@ -386,14 +420,35 @@ static bool oldest_is_drained(const struct ring_producer *p)
 	return atomic_load_explicit(&p->shared->drained, memory_order_acquire) >= oldest_end;
 }
 
-static void recycle_oldest(struct ring_producer *p)
+/* Uses the oldest chunk again.  False when the recorder has taken it away meanwhile. */
+static bool recycle_oldest(struct ring_producer *p)
 {
 	uint32_t chunk = p->oldest;
+	uint64_t base = p->process->chunk_states[chunk].base;
 
 	p->oldest = p->process->chunk_states[chunk].next;
 	p->chunk_count--;
+	if (!atomic_compare_exchange_strong(&entry_of(p->process, chunk)->base, &base, CHUNK_NO_BASE))
+		return false;
 	append_chunk(p, chunk);
 	begin_chunk(p, chunk);
+	return true;
+}
+
+static bool recycle_drained(struct ring_producer *p)
+{
+	while (p->chunk_count && oldest_is_drained(p))
+		if (recycle_oldest(p))
+			return true;
+	return false;
+}
+
+static bool recycle_any(struct ring_producer *p)
+{
+	while (p->chunk_count)
+		if (recycle_oldest(p))
+			return true;
+	return false;
 }
 
 /* Waits until the recorder has made room; after the first time in vain nobody in this process waits again. */
@@ -432,15 +487,13 @@ bool ring_producer_refill(struct ring_producer *p)
 
 	if (!p->shared) /* wiped by a fork since the caller looked */
 		return false;
-	if (p->chunk_count && oldest_is_drained(p)) {
-		recycle_oldest(p);
-	} else if (extend_chunk(p)) {
-		/* the chunk at hand goes on */
+	if (recycle_drained(p) || extend_chunk(p)) {
+		/* a chunk of ours goes on */
 	} else if (lease_chunk(p, &chunk)) {
 		append_chunk(p, chunk);
 		begin_chunk(p, chunk);
-	} else if (p->chunk_count && make_room(p)) {
-		recycle_oldest(p);
+	} else if (p->chunk_count && make_room(p) && recycle_any(p)) {
+		/* the oldest events are gone */
 	} else {
 		ring_count(p->chunk_count ? &p->shared->refused_full : &p->shared->refused_no_chunk);
 		found = false;

@@ -201,7 +201,7 @@ static void put_entry(struct map_writer *w, const struct inferscope_value *v)
 
 	if (v->type == INFERSCOPE_STRING)
 		value_size = v->as.s ? strnlen(v->as.s, METADATA_MAX) : 0;
-	if (w->entries == 15 || w->size + 3 + key_size + 3 + value_size > sizeof w->bytes)
+	if (w->size + 3 + key_size + 3 + value_size > sizeof w->bytes)
 		return;
 	put_string(w, key, (uint32_t)key_size);
 	put_value(w, v, (uint32_t)value_size);
@@ -247,11 +247,13 @@ static void mark(struct inferscope_site *site, const char *name, const struct in
 	if (!enter(t))
 		return;
 	id = name_id(t, site, name);
-	w.size = 1;
+	w.size = 3;
 	w.entries = 0;
 	for (size_t i = 0; i < count; i++)
 		put_entry(&w, &values[i]);
-	w.bytes[0] = (uint8_t)(0x80 | w.entries);
+	w.bytes[0] = 0xde; /* map 16 */
+	w.bytes[1] = (uint8_t)(w.entries >> 8);
+	w.bytes[2] = (uint8_t)w.entries;
 	if (w.entries) {
 		emit_with_metadata(t, id, &w);
 	} else {

@@ -159,8 +159,8 @@ static void load_once(void)
 		rt->session = NULL;
 		return;
 	}
-	/* Early, so that the key is among the first, for which glibc needs no memory.  Without one the recorder finds out
-	 * by itself that a thread is gone, later. */
+	/* Early, so that the key is among the first, for which glibc needs no memory.  Without one, rings of threads that have
+	 * ended are given back when the process ends. */
 	rt->has_exit_key = pthread_key_create(&rt->exit_key, inferscope_thread_exit) == 0;
 }
 

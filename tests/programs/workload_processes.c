@@ -251,6 +251,23 @@ static int be_a_daemon(char **argv)
 	return pid < 0;
 }
 
+/* Takes the memory away that its events are in, when they have been read.  From a child without it, or it would be the first
+ * to fall. */
+static int cut_short(char **argv)
+{
+	const char *folder = getenv("INFERSCOPE_SESSION");
+	char path[512];
+
+	emit_scopes(argument(argv, 1000));
+	usleep(600000);
+	snprintf(path, sizeof path, "%s/p0", folder ? folder : "");
+	if (vfork() == 0)
+		_exit(truncate(path, 0) != 0);
+	wait_for_all();
+	usleep(100000);
+	return 0;
+}
+
 const struct behaviour process_behaviours[] = {
 	{ "fork", forks, "N children" },
 	{ "_Fork", bare_forks, "N children, without atfork handlers" },
@@ -264,5 +281,6 @@ const struct behaviour process_behaviours[] = {
 	{ "kill", die_by_signal, "ends by signal N" },
 	{ "sigchld-ignored", ignore_children, "N children that nobody waits for" },
 	{ "daemon", be_a_daemon, "a child without descriptors" },
+	{ "cut-short", cut_short, "N scopes, and then the session's file is cut short" },
 	{ 0 },
 };

@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "workload.h"
 
@@ -128,10 +130,30 @@ static int after_burst(char **argv)
 	return run_threads(1, 1, 25);
 }
 
+/* The burst is long over, its thread idle: others, in this process and the next, want the memory that it took. */
+static int after_rest(char **argv)
+{
+	pid_t child;
+	int rc;
+
+	emit_scopes(argument(argv, 100000));
+	usleep(800000);
+	rc = run_threads(1, 1, 25);
+	child = fork();
+	if (child == 0) {
+		emit_scopes(25);
+		tally->processes++;
+		tally->threads++;
+		_exit(0);
+	}
+	return child < 0 || waitpid(child, NULL, 0) != child ? 1 : rc;
+}
+
 const struct behaviour thread_behaviours[] = {
 	{ "threads", threads, "N threads, four at a time" },
 	{ "threads-at-once", threads_at_once, "N threads at the same time" },
 	{ "destructors", destructors, "N threads that emit from destructors, and an atexit handler" },
 	{ "after-burst", after_burst, "N scopes, and then a second thread" },
+	{ "after-rest", after_rest, "the same after a pause, and then a forked child" },
 	{ 0 },
 };

@@ -168,3 +168,18 @@ def test_a_thread_without_room(tmp_path):
     recording = record(tmp_path, "after-burst", 200000, options=("--trace-size-mb", "1", "--overflow", "discard"))
     assert len(recording.events) + recording.trace.lost == recording.said() == 800100
     assert "worker" in [recording.trace.strings.get(track["name"]) for track in recording.threads().values()]
+
+
+def test_a_burst_does_not_keep_its_memory(tmp_path):
+    """A thread took the whole budget once.  When it rests, other threads and processes get their share."""
+    recording = record(tmp_path, "after-rest", 200000, options=("--trace-size-mb", "1"))
+    assert len(recording.events) + recording.trace.lost == recording.said() == 800200
+    assert sorted(map(len, recording.by_track().values()))[:2] == [100, 100]
+    losers = {recording.trace.tracks[loss.track]["id"] for loss in recording.losses}
+    assert len(losers) <= 1
+
+
+def test_memory_that_is_taken_away(tmp_path):
+    recording = record(tmp_path, "cut-short", 1000)
+    assert recording.status == 0
+    assert len(recording.events) == recording.said() == 4000
