@@ -1,5 +1,6 @@
-# What people type.  Programs load the runtime only from where nobody else can write, hence the umask.  Meson does the building (meson.build), from a virtual environment because
-# Debian's own is too old; Debian's packages are seen to by scripts/deps.
+# What people type.  Meson does the building (meson.build), from a virtual environment because
+# Debian's own is too old; Debian's packages are seen to by scripts/deps.  The umask is because
+# programs load the runtime only from where nobody else can write.
 
 PREFIX ?= /usr/local
 BUILD = build
