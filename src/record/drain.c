@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "record/drain_state.h"
 #include "system/proc.h"
 #include "trace/reader.h"
@@ -208,24 +209,6 @@ static void look_at_process(struct drain *d, struct drain_process *p, uint64_t n
 
 /* ---- Passes ---------------------------------------------------------------- */
 
-static int grow_rings(struct drain_process *p, uint32_t count)
-{
-	struct drain_ring *bigger;
-	uint32_t capacity = p->ring_count ? p->ring_count : 8;
-
-	if (count <= p->ring_count)
-		return 0;
-	while (capacity < count)
-		capacity *= 2;
-	bigger = realloc(p->rings, capacity * sizeof *bigger);
-	if (!bigger)
-		return -ENOMEM;
-	memset(bigger + p->ring_count, 0, (capacity - p->ring_count) * sizeof *bigger);
-	p->rings = bigger;
-	p->ring_count = capacity;
-	return 0;
-}
-
 /* Has the ring the thread that it had when its track was made?  A new one may have come and recorded nothing yet. */
 static bool is_known(const struct drain_process *p, uint32_t ring)
 {
@@ -267,7 +250,7 @@ static int64_t drain_process_pass(struct drain *d, struct drain_process *p, stru
 	uint32_t rings = ring_file_rings(&p->file);
 
 	if (has_news(p, rings)) {
-		if (ring_scan(&d->scan, &p->file) != 0 || grow_rings(p, rings) != 0)
+		if (ring_scan(&d->scan, &p->file) != 0 || ARRAY_GROW(p->rings, p->ring_count, rings) != 0)
 			return -ENOMEM;
 		rings = d->scan.ring_count < rings ? d->scan.ring_count : rings;
 		for (uint32_t i = 0; i < rings; i++) {
@@ -278,8 +261,7 @@ static int64_t drain_process_pass(struct drain *d, struct drain_process *p, stru
 					return n;
 		}
 	}
-	rings = rings < p->ring_count ? rings : p->ring_count;
-	for (uint32_t i = 0; i < rings; i++) {
+	for (uint32_t i = 0; i < rings && i < p->ring_count; i++) {
 		if (!is_known(p, i))
 			continue;
 		drain_ring_name(d, p, i);

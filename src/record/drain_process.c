@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "record/drain_state.h"
 #include "ring/names.h"
 #include "system/proc.h"
@@ -130,35 +131,16 @@ static struct drain_process *new_process(struct drain *d, uint32_t number, const
 	return p;
 }
 
-static int grow_table(struct drain *d, uint32_t count)
-{
-	struct drain_process **bigger;
-	uint16_t *tries;
-
-	if (count <= d->process_count)
-		return 0;
-	tries = realloc(d->tries, count * sizeof *tries);
-	if (!tries)
-		return -ENOMEM;
-	memset(tries + d->process_count, 0, (count - d->process_count) * sizeof *tries);
-	d->tries = tries;
-	bigger = realloc(d->processes, count * sizeof *bigger);
-	if (!bigger)
-		return -ENOMEM;
-	memset(bigger + d->process_count, 0, (count - d->process_count) * sizeof *bigger);
-	d->processes = bigger;
-	d->process_count = count;
-	return 0;
-}
-
 void drain_find_processes(struct drain *d, struct error *err)
 {
 	uint32_t count = atomic_load(&d->session->page->processes);
 
 	if (count > 1u << 20) /* nonsense in the page */
 		count = 1u << 20;
-	if (grow_table(d, count) != 0)
+	if (ARRAY_GROW(d->processes, d->process_capacity, count) != 0 || ARRAY_GROW(d->tries, d->tries_capacity, count) != 0)
 		return;
+	if (count > d->process_count)
+		d->process_count = count;
 	for (uint32_t i = 0; i < d->process_count; i++) {
 		struct ring_file file;
 
@@ -233,21 +215,6 @@ void drain_process_free(struct drain_process *p)
 
 /* ---- Names ----------------------------------------------------------------- */
 
-static int grow_names(struct drain_process *p, uint32_t count)
-{
-	uint32_t capacity = p->name_count ? p->name_count : 64, *bigger;
-
-	while (capacity < count)
-		capacity *= 2;
-	bigger = realloc(p->names, capacity * sizeof *bigger);
-	if (!bigger)
-		return -ENOMEM;
-	memset(bigger + p->name_count, 0, (capacity - p->name_count) * sizeof *bigger);
-	p->names = bigger;
-	p->name_count = capacity;
-	return 0;
-}
-
 static uint32_t look_up(struct drain *d, struct drain_process *p, uint32_t id)
 {
 	size_t size;
@@ -271,7 +238,7 @@ uint32_t drain_name(struct drain *d, struct drain_process *p, uint32_t id)
 		p = d->processes[p->parent->number];
 	if (id < p->first_name || id >= NAME_LIMIT)
 		return trace_writer_string(d->writer, "[name lost]", 11);
-	if (id - p->first_name >= p->name_count && grow_names(p, id - p->first_name + 1) != 0)
+	if (ARRAY_GROW(p->names, p->name_count, id - p->first_name + 1) != 0)
 		return 0;
 	if (p->names[id - p->first_name] == 0)
 		p->names[id - p->first_name] = look_up(d, p, id);

@@ -29,12 +29,12 @@ struct drain_process {
 	uint32_t number;
 	const struct drain_process *parent; /* whose names it inherited */
 	uint32_t *names;       /* string number by name id - first_name; 0: not looked up */
-	uint32_t name_count;
+	size_t name_count;
 	uint32_t first_name;
 	struct drain_ring *rings;
-	uint32_t ring_count;
-	uint32_t *tracks; /* by thread serial - 1; a thread may have several rings in turn */
-	uint32_t track_count;
+	size_t ring_count;
+	uint32_t *tracks; /* track + 1 by thread serial - 1; a thread may have several rings in turn */
+	size_t track_count;
 	uint32_t wide_track;
 	uint64_t names_refused, refused_no_ring;
 	uint64_t accounted; /* events recorded or lost so far */
@@ -52,6 +52,7 @@ struct drain {
 	struct drain_process **processes; /* by session number; NULL: not seen yet */
 	uint16_t *tries;                  /* at opening its file, likewise */
 	uint32_t process_count;
+	size_t process_capacity, tries_capacity;
 	uint32_t next_track, next_process;
 	struct ring_scan scan;
 	struct drain_totals totals;

@@ -8,28 +8,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "record/drain_state.h"
 #include "system/proc.h"
 #include "trace/reader.h"
 
 /* Tracks of a process are counted from 1 by serial; more than this many is nonsense in the shared memory. */
 #define SERIAL_LIMIT (1u << 20)
-
-static int grow_tracks(struct drain_process *p, uint32_t count)
-{
-	uint32_t capacity = p->track_count ? p->track_count : 16, *bigger;
-
-	while (capacity < count)
-		capacity *= 2;
-	bigger = realloc(p->tracks, capacity * sizeof *bigger);
-	if (!bigger)
-		return -ENOMEM;
-	for (uint32_t i = p->track_count; i < capacity; i++)
-		bigger[i] = NO_TRACK;
-	p->tracks = bigger;
-	p->track_count = capacity;
-	return 0;
-}
 
 /* What the kernel calls the thread, while it is alive. */
 static uint32_t kernel_name(struct drain *d, const struct drain_process *p, uint32_t tid)
@@ -76,15 +61,16 @@ static uint32_t resumed_track(const struct drain *d, const struct drain_process 
 
 static uint32_t choose_track(struct drain *d, struct drain_process *p, uint32_t serial)
 {
-	uint32_t *track = &p->tracks[serial - 1];
+	uint32_t track = p->tracks[serial - 1]; /* plus one; 0: none yet */
 
-	if (*track == NO_TRACK) {
-		*track = resumed_track(d, p, serial);
-		if (*track == NO_TRACK)
-			*track = d->next_track++;
-		d->totals.threads++;
-	}
-	return *track;
+	if (track)
+		return track - 1;
+	track = resumed_track(d, p, serial);
+	if (track == NO_TRACK)
+		track = d->next_track++;
+	p->tracks[serial - 1] = track + 1;
+	d->totals.threads++;
+	return track;
 }
 
 /* The dead recorder got this far: what it wrote to the file and what it said it had, unless the file lost some of that. */
@@ -119,7 +105,7 @@ int drain_ring_track(struct drain *d, struct drain_process *p, uint32_t ring)
 		return serial ? 0 : -ENOENT;
 	if (serial == 0 || serial > SERIAL_LIMIT || d->next_track >= TRACE_TRACK_MAX)
 		return -ENOENT;
-	if (serial > p->track_count && grow_tracks(p, serial) != 0)
+	if (ARRAY_GROW(p->tracks, p->track_count, serial) != 0)
 		return -ENOMEM;
 	r->serial = serial;
 	r->last_time = h->start_ticks;

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 /* ---- The file -------------------------------------------------------------- */
 
 int ring_file_adopt(struct ring_file *file, void *map, uint64_t size, struct error *err)
@@ -107,33 +109,19 @@ static int by_ring_and_base(const void *a, const void *b)
 	return x->base < y->base ? -1 : x->base > y->base;
 }
 
-static int reserve(void **array, size_t *capacity, size_t count, size_t size)
-{
-	void *bigger;
-
-	if (count <= *capacity)
-		return 0;
-	bigger = realloc(*array, count * size);
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	*capacity = count;
-	return 0;
-}
-
 int ring_scan(struct ring_scan *scan, const struct ring_file *file)
 {
 	struct ring_header *rings = layout_rings(file->map);
 	struct chunk_entry *entries = layout_chunks(file->map);
 	uint32_t ring_count = ring_file_rings(file), chunk_count;
 
-	if (reserve((void **)&scan->produced, &scan->produced_capacity, ring_count, sizeof *scan->produced) != 0)
+	if (ARRAY_GROW(scan->produced, scan->produced_capacity, ring_count) != 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < ring_count; i++)
 		scan->produced[i] = atomic_load_explicit(&rings[i].produced, memory_order_acquire);
 	scan->ring_count = ring_count;
 	chunk_count = file_chunks(file);
-	if (reserve((void **)&scan->chunks, &scan->chunk_capacity, chunk_count, sizeof *scan->chunks) != 0)
+	if (ARRAY_GROW(scan->chunks, scan->chunk_capacity, chunk_count) != 0)
 		return -ENOMEM;
 	scan->chunk_count = 0;
 	for (uint32_t i = 0; i < chunk_count; i++) {
