@@ -36,6 +36,11 @@ CLOSING_LINE = re.compile(
     r"^inferscope: ([\d,]+) events of ([\d,]+) process(?:es)? and ([\d,]+) threads?, "
     r"(?:none lost|([\d,]+) lost)?(?:, )?(?:the oldest ([\d,]+) dropped as asked)?; trace in (.+) \(([^()]+)\)$")
 
+# A shell that starts us in the background, and nohup, have some signals ignored, which all that we start would inherit.
+for ignored in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+    if signal.getsignal(ignored) == signal.SIG_IGN:
+        signal.signal(ignored, signal.SIG_DFL)
+
 not_sanitized = pytest.mark.skipif(SANITIZED, reason="sanitizers do not work in setuid programs")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 

@@ -3,14 +3,16 @@
 INFERSCOPE is the program under test, INFERSCOPE_BUILD the folder it was built in; build/ of this tree unless given.
 """
 
+import json
 import os
 import re
 import signal
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import sbt
-from sbt_payload import LOST
+from sbt_payload import KINDS, LOST
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("INFERSCOPE_BUILD", ROOT / "build")).resolve()
@@ -69,6 +71,17 @@ def run_to_end(command):
         return process.returncode, out
 
 
+def check_with_first_reader(path, trace):
+    """Both readers see the same: the one in C, and the one written from the format's description."""
+    run = subprocess.run([INFERSCOPE, "info", "--format", "json", path], capture_output=True, text=True, check=True,
+                         timeout=PATIENCE)
+    seen = json.loads(run.stdout)
+    kinds = Counter(KINDS[event.kind] for event in trace.events)
+    assert seen["events_by_kind"] == kinds
+    assert seen["lost"] == trace.lost
+    assert seen["damage_count"] == 0
+
+
 def record(folder, *command, options=(), program=WORKLOAD):
     path = Path(folder) / "trace.sbt"
     status, out = run_to_end([INFERSCOPE, "run", "--trace", path, *options, "--", program, *map(str, command)])
@@ -80,4 +93,5 @@ def record(folder, *command, options=(), program=WORKLOAD):
     assert info["produced"] == info["recorded"] + info["lost"]
     assert info["recorded"] == len(recording.events)
     assert info["lost"] == trace.lost
+    check_with_first_reader(path, trace)
     return recording
