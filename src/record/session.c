@@ -137,6 +137,7 @@ int session_create(struct session *session, const struct session_options *option
 		session->folder[0] = '\0';
 		return rc;
 	}
+	(void)chmod(session->folder, 0700); /* a umask may have taken away more */
 	session->folder_fd = open(session->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	rc = session->folder_fd < 0 ? error_errno(err, -errno, "cannot open %s", session->folder) : 0;
 	if (rc == 0)

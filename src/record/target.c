@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -78,9 +79,24 @@ static void become_target(const struct target *target, char *const argv[], char 
 	_exit(127);
 }
 
+/* execvp() says EACCES also when it could not look into a folder of PATH.  Is there such a file anywhere? */
+static bool is_in_path(const char *command)
+{
+	const char *at = getenv("PATH"), *end;
+	char path[4096];
+
+	for (; at; at = *end ? end + 1 : NULL) {
+		end = strchrnul(at, ':');
+		snprintf(path, sizeof path, "%.*s/%s", end > at ? (int)(end - at) : 1, end > at ? at : ".", command);
+		if (access(path, F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int explain_exec(const char *command, int code, struct error *err)
 {
-	bool missing = code == ENOENT || code == ENOTDIR;
+	bool missing = code == ENOENT || code == ENOTDIR || (code == EACCES && !strchr(command, '/') && !is_in_path(command));
 
 	if (missing && access(command, F_OK) == 0 && strchr(command, '/')) /* the interpreter in its first line */
 		error_set(err, -code, "cannot run %s: the interpreter it names is missing", command);

@@ -412,11 +412,48 @@ static bool extend_chunk(struct ring_producer *p)
 	return true;
 }
 
-static bool oldest_is_drained(const struct ring_producer *p)
+static bool is_ours(const struct ring_producer *p, uint32_t chunk)
+{
+	return atomic_load_explicit(&entry_of(p->process, chunk)->owner, memory_order_acquire) == p->index + 1;
+}
+
+/*
+ * The recorder takes chunks from the oldest on, never the newest.  What it has taken may have got another owner, who
+ * writes to its state: nothing there can be relied on, not even where the list went on.  So the oldest chunk that is
+ * left is looked for; from there on the list is whole.
+ */
+static void find_oldest(struct ring_producer *p)
+{
+	uint32_t used = atomic_load(&p->process->header->chunks);
+	uint64_t lowest = CHUNK_NO_BASE;
+
+	p->chunk_count = 0;
+	for (uint32_t i = 0; i < used; i++) {
+		uint64_t base = is_ours(p, i) ? atomic_load(&entry_of(p->process, i)->base) : CHUNK_NO_BASE;
+
+		if (base == CHUNK_NO_BASE)
+			continue;
+		p->chunk_count++;
+		if (base < lowest) {
+			lowest = base;
+			p->oldest = i;
+		}
+	}
+}
+
+static void forget_taken(struct ring_producer *p)
+{
+	if (p->chunk_count > 1 && !is_ours(p, p->oldest))
+		find_oldest(p);
+}
+
+static bool oldest_is_drained(struct ring_producer *p)
 {
 	const struct chunk_state *states = p->process->chunk_states;
-	uint64_t oldest_end = p->chunk_count > 1 ? states[states[p->oldest].next].base : p->produced;
+	uint64_t oldest_end;
 
+	forget_taken(p);
+	oldest_end = p->chunk_count > 1 ? states[states[p->oldest].next].base : p->produced;
 	return atomic_load_explicit(&p->shared->drained, memory_order_acquire) >= oldest_end;
 }
 
@@ -426,10 +463,15 @@ static bool recycle_oldest(struct ring_producer *p)
 	uint32_t chunk = p->oldest;
 	uint64_t base = p->process->chunk_states[chunk].base;
 
+	/* The state is read before the owner: a chunk that is ours now was so then. */
+	atomic_thread_fence(memory_order_acquire);
+	if (!is_ours(p, chunk) ||
+	    !atomic_compare_exchange_strong(&entry_of(p->process, chunk)->base, &base, CHUNK_NO_BASE)) {
+		find_oldest(p);
+		return false;
+	}
 	p->oldest = p->process->chunk_states[chunk].next;
 	p->chunk_count--;
-	if (!atomic_compare_exchange_strong(&entry_of(p->process, chunk)->base, &base, CHUNK_NO_BASE))
-		return false;
 	append_chunk(p, chunk);
 	begin_chunk(p, chunk);
 	return true;
@@ -451,6 +493,18 @@ static bool recycle_any(struct ring_producer *p)
 	return false;
 }
 
+static bool begin_another(struct ring_producer *p)
+{
+	uint32_t chunk;
+
+	if (!lease_chunk(p, &chunk))
+		return false;
+	forget_taken(p); /* it may be one of those that were taken from us */
+	append_chunk(p, chunk);
+	begin_chunk(p, chunk);
+	return true;
+}
+
 /* Waits until the recorder has made room; after the first time in vain nobody in this process waits again. */
 static bool wait_for_room(struct ring_producer *p)
 {
@@ -459,19 +513,19 @@ static bool wait_for_room(struct ring_producer *p)
 	struct timespec nap = { 0, BLOCK_NAP_NS };
 
 	for (; naps && !atomic_load_explicit(&process->gave_up_blocking, memory_order_relaxed); naps--) {
-		if (oldest_is_drained(p))
-			return true;
 		syscall(SYS_nanosleep, &nap, NULL);
+		if (recycle_drained(p) || begin_another(p))
+			return true;
 	}
 	atomic_store_explicit(&process->gave_up_blocking, 1, memory_order_relaxed);
-	return oldest_is_drained(p);
+	return false;
 }
 
 static bool make_room(struct ring_producer *p)
 {
 	switch (p->process->session->overflow) {
 	case OVERFLOW_WRAP:
-		return true;
+		return recycle_any(p); /* the oldest events are gone */
 	case OVERFLOW_BLOCK:
 		return wait_for_room(p);
 	default:
@@ -482,22 +536,13 @@ static bool make_room(struct ring_producer *p)
 bool ring_producer_refill(struct ring_producer *p)
 {
 	int saved = errno;
-	bool found = true;
-	uint32_t chunk;
+	bool found;
 
 	if (!p->shared) /* wiped by a fork since the caller looked */
 		return false;
-	if (recycle_drained(p) || extend_chunk(p)) {
-		/* a chunk of ours goes on */
-	} else if (lease_chunk(p, &chunk)) {
-		append_chunk(p, chunk);
-		begin_chunk(p, chunk);
-	} else if (p->chunk_count && make_room(p) && recycle_any(p)) {
-		/* the oldest events are gone */
-	} else {
+	found = recycle_drained(p) || extend_chunk(p) || begin_another(p) || (p->chunk_count && make_room(p));
+	if (!found)
 		ring_count(p->chunk_count ? &p->shared->refused_full : &p->shared->refused_no_chunk);
-		found = false;
-	}
 	errno = saved;
 	return found;
 }

@@ -99,6 +99,21 @@ def test_more_threads_than_the_budget_can_hold(tidy, how):
     assert watch.excess <= 1 << 20
 
 
+@pytest.mark.parametrize("overflow, reasons", [("wrap", {1, 3}), ("discard", {2, 3}), ("block", {2, 3})])
+def test_threads_that_compete_for_memory(tidy, overflow, reasons):
+    # Chunks go from thread to thread all the time: only `wrap` may overwrite, and nobody another one's events.
+    result = tidy.record("--trace-size-mb", 1, "--overflow", overflow, FAULTS, "crowd", 24, 4000)
+
+    assert result.status == 0
+    trace = tidy.trace().adds_up()
+    assert trace.info["produced"] == 24 * 8000
+    assert {loss.reason for loss in trace.losses} <= reasons
+    times = {}
+    for event in trace.events:
+        assert times.get(event.track, 0) <= event.time
+        times[event.track] = event.time
+
+
 @pytest.mark.parametrize("command, produced", [(("forks", 40, 3000), 40 * 6000), (("scopes", 60000, "exit"), 120002)])
 def test_the_smallest_budget(tidy, command, produced):
     result = tidy.record("--trace-size-mb", 1, FAULTS, *command)

@@ -24,6 +24,23 @@ def test_command_not_found(place, command):
     refused(place, place.record(command), 127, command, "not found")
 
 
+def test_command_not_found_where_a_folder_of_the_path_is_closed(place):
+    closed = place.folder / "closed"
+    closed.mkdir(mode=0)
+    file = place.folder / "file"  # what even root cannot look into
+    file.write_text("")
+
+    result = place.record("no-such-command", env={"PATH": f"{closed}:{file}:/usr/bin:/bin"})
+
+    refused(place, result, 127, "no-such-command", "not found")
+
+
+def test_command_in_the_path_but_not_executable(place):
+    (place.folder / "plain").write_text("#!/bin/sh\n")
+
+    refused(place, place.record("plain", env={"PATH": f"{place.folder}:/bin"}), 126, "plain", "Permission denied")
+
+
 def test_command_not_executable(place):
     (place.folder / "plain").write_text("#!/bin/sh\n")
 
