@@ -101,15 +101,27 @@ static void print_losses(const struct recorder_result *r)
 		fprintf(stderr, ", the oldest %s dropped as asked", text_group_digits(a, r->dropped));
 }
 
+static void print_counts(const struct recorder_result *r, uint64_t kept)
+{
+	char a[32];
+
+	fprintf(stderr, "%s events of %u process%s and %u thread%s", text_group_digits(a, kept), r->totals.processes,
+		r->totals.processes == 1 ? "" : "es", r->totals.threads, r->totals.threads == 1 ? "" : "s");
+	print_losses(r);
+}
+
 static void print_closing_line(const struct recorder_result *r, const char *trace)
 {
 	uint64_t kept = r->totals.recorded - (r->dropped < r->totals.recorded ? r->dropped : r->totals.recorded);
-	char a[32], b[32];
+	char b[32];
 	struct buffer name = BUFFER_INIT;
 
-	fprintf(stderr, "inferscope: %s events of %u process%s and %u thread%s", text_group_digits(a, kept), r->totals.processes,
-		r->totals.processes == 1 ? "" : "es", r->totals.threads, r->totals.threads == 1 ? "" : "s");
-	print_losses(r);
+	fprintf(stderr, "inferscope: ");
+	if (r->totals.processes == 0 && r->totals.refused_processes == 0)
+		fprintf(stderr, "nothing to record: the program does not use inferscope.h, or may not load the runtime "
+				"(it is static, or has raised privileges)");
+	else
+		print_counts(r, kept);
 	(void)text_append_terminal(&name, trace, strlen(trace), 0);
 	fprintf(stderr, "; trace in %.*s (%s", (int)name.size, (const char *)name.data, text_byte_size(b, r->trace_bytes));
 	if (kept)

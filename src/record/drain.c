@@ -273,19 +273,23 @@ static int64_t drain_process_pass(struct drain *d, struct drain_process *p, stru
 }
 
 /* The budget runs out: threads that once needed many chunks, and processes that once had many threads, give some back. */
-static void reclaim(struct drain *d)
+static void reclaim(struct drain *d, struct error *err)
 {
 	struct session_page *page = d->session->page;
 
 	if (atomic_load_explicit(&page->chunks_used, memory_order_relaxed) < page->chunk_limit - page->chunk_limit / 8)
 		return;
+	(void)trace_writer_flush(d->writer, err); /* what is not on disk yet cannot be given back */
 	for (uint32_t i = 0; i < d->process_count; i++) {
 		struct drain_process *p = d->processes[i];
 
 		if (!p || !p->file.map || ring_scan(&d->scan, &p->file) != 0)
 			continue;
 		for (uint32_t r = 0; r < d->scan.ring_count && r < p->ring_count; r++)
-			ring_reclaim(&d->scan, &p->file, r, p->rings[r].drained);
+			if (is_known(p, r)) {
+				release_exited(d, p, r);
+				ring_reclaim(&d->scan, &p->file, r, p->rings[r].drained);
+			}
 		ring_empty(&p->file, page);
 	}
 }
@@ -303,7 +307,7 @@ int64_t drain_pass(struct drain *d, struct error *err)
 			return n;
 		moved += n;
 	}
-	reclaim(d);
+	reclaim(d, err);
 	return moved;
 }
 

@@ -27,6 +27,8 @@ void reader_note_damage(struct trace_reader *r, uint64_t offset, uint64_t size, 
 	struct trace_report *report = &r->report;
 	size_t listed = sizeof report->damage / sizeof *report->damage, at, end;
 
+	if (size > r->size - offset) /* the padding after the last block may be missing */
+		size = r->size - offset;
 	pthread_mutex_lock(&r->report_lock);
 	end = report->damage_count < listed ? report->damage_count : listed - 1;
 	for (at = 0; at < end && report->damage[at].offset <= offset; at++)

@@ -33,8 +33,8 @@ PATIENCE = 60  # seconds that nothing here takes unless it hangs
 LOST = 19  # the kind of a `lost` event
 OUR_VARIABLES = {"INFERSCOPE_SESSION", "INFERSCOPE_RUNTIME", "INFERSCOPE_ENABLED"}
 CLOSING_LINE = re.compile(
-    r"^inferscope: ([\d,]+) events of ([\d,]+) process(?:es)? and ([\d,]+) threads?, "
-    r"(?:none lost|([\d,]+) lost)?(?:, )?(?:the oldest ([\d,]+) dropped as asked)?; trace in (.+) \(([^()]+)\)$")
+    r"^inferscope: (?:nothing to record: [^;]+|([\d,]+) events of ([\d,]+) process(?:es)? and ([\d,]+) threads?, "
+    r"(?:none lost|([\d,]+) lost)?(?:, )?(?:the oldest ([\d,]+) dropped as asked)?); trace in (.+) \(([^()]+)\)$")
 
 # A shell that starts us in the background, and nohup, have some signals ignored, which all that we start would inherit.
 for ignored in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):

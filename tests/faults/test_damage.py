@@ -13,20 +13,17 @@ import zlib
 import pytest
 import sbt
 import zstandard
-from conftest import FAULTS, INFERSCOPE, PATIENCE, SANITIZED
+from conftest import INFERSCOPE, PATIENCE, ROOT, SANITIZED
 
 MEMORY = 1 << 30
+INDEX = 5  # the kind of an index block
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """The bytes of a sound trace with blocks of every kind, several of them of events."""
-    folder = tmp_path_factory.mktemp("whole")
-    # What a process recorded is written within a moment of its end, so that there are blocks enough.
-    parts = ("scopes 300 exit", "marks 50", "threads 3 40", "paced 20 6")
-    script = "; ".join(f"{FAULTS} {part}; sleep 0.15" for part in parts)
-    subprocess.run([INFERSCOPE, "run", "sh", "-c", script], cwd=folder, check=True, stderr=subprocess.DEVNULL)
-    data = (folder / "trace.sbt").read_bytes()
+def whole():
+    """The bytes of a sound trace with blocks of every kind, several of them of events.  Kept, so that damage is the same
+    every time: four programs (scopes, marks, threads, pauses) one after the other, recorded by version 1.0."""
+    data = (ROOT / "tests" / "data" / "version-1.0.sbt").read_bytes()
     kinds = [block.kind for block in sbt.read(data).blocks]
     assert kinds.count(1) >= 3 and set(kinds) == {1, 2, 3, 4, 5}
     return data
@@ -95,7 +92,8 @@ def agree(place, data):
     expected, reading = read_or_none(data), Reading(place, data)
     info, rows = reading.info(), reading.dump()
     hurt = {at for at, _, _ in expected.damage if is_events_block(data, at)} if expected else set()
-    if expected is None or not expected.blocks or (hurt and not expected.events and info is None):
+    if expected is None or all(block.kind == INDEX for block in expected.blocks) or (
+            hurt and not expected.events and info is None):
         assert info is None and rows is None  # nothing of use is readable
         return None
     assert info is not None and (rows is not None or not info["events"])

@@ -76,6 +76,7 @@ def test_recording_a_setuid_program(tidy):
 
     assert result.status == 7
     assert result.closing["events"] == 0 and result.closing["processes"] == 0
+    assert "has raised privileges" in result.lines[-1]
 
 
 @pytest.mark.parametrize("how", ["world", "group", "folder", "relative", "missing", "not a library", "directory"])
