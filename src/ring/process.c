@@ -1,0 +1,155 @@
+/*
+ * process.c - a process's file, and the private memory of its producers.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ring/memory.h"
+#include "ring/producer.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+struct ring_memory *ring_memory_map(uint32_t chunk_limit)
+{
+	size_t size = sizeof(struct ring_memory) + chunk_limit * sizeof(struct chunk_state);
+	struct ring_memory *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	if (madvise(memory, size, MADV_WIPEONFORK) != 0) {
+		munmap(memory, size);
+		return NULL;
+	}
+	return memory;
+}
+
+/* ---- The process's file ---------------------------------------------------- */
+
+/* "folder/p123", by hand: snprintf is not async-signal-safe. */
+static int process_path(char *path, const char *folder, uint32_t number)
+{
+	char digits[10];
+	size_t n = strlen(folder), d = 0;
+
+	if (n + 2 + sizeof digits + 1 > RING_PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(path, folder, n);
+	path[n++] = '/';
+	path[n++] = 'p';
+	do
+		digits[d++] = (char)('0' + number % 10);
+	while (number /= 10);
+	while (d)
+		path[n++] = digits[--d];
+	path[n] = '\0';
+	return 0;
+}
+
+/* Growing a file past RLIMIT_FSIZE is a signal, so the limit is looked at first. */
+static uint32_t affordable_chunks(uint32_t chunk_limit)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		while (chunk_limit && layout_file_size(chunk_limit) > limit.rlim_cur)
+			chunk_limit /= 2;
+	return chunk_limit;
+}
+
+/* Maps a new file, with fewer chunks where address space is short.  Raw system calls: open() and close() are
+ * cancellation points. */
+static int process_map(struct ring_process *process, uint32_t wanted)
+{
+	uint32_t chunks = affordable_chunks(wanted);
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, process->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	void *map = MAP_FAILED;
+
+	if (fd < 0)
+		return -errno;
+	for (; chunks && map == MAP_FAILED; chunks /= 2) {
+		uint64_t size = layout_file_size(chunks);
+
+		if (ftruncate(fd, (off_t)size) != 0)
+			break;
+		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		process->chunk_limit = chunks;
+	}
+	syscall(SYS_close, fd);
+	if (map == MAP_FAILED)
+		return -ENOMEM;
+	process->map = map;
+	process->chunk_offset = layout_chunk_offset(process->chunk_limit);
+	return 0;
+}
+
+static uint32_t read_command(char *command)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+	long n = 0;
+
+	if (fd >= 0) {
+		n = syscall(SYS_read, fd, command, PROCESS_COMMAND_SIZE);
+		syscall(SYS_close, fd);
+	}
+	return n > 0 ? (uint32_t)n : 0;
+}
+
+static uint64_t pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
+static void process_fill(struct ring_process *process, const struct ring_process_options *options)
+{
+	struct process_header *h = process->map;
+
+	h->magic = PROCESS_MAGIC;
+	h->version = 1;
+	h->number = process->number;
+	h->pid = (uint32_t)syscall(SYS_getpid);
+	h->parent = options->parent;
+	h->first_name = options->first_name;
+	h->chunk_limit = process->chunk_limit;
+	h->chunk_offset = process->chunk_offset;
+	h->file_size = layout_file_size(process->chunk_limit);
+	h->start_ticks = options->start_ticks;
+	h->pid_namespace = pid_namespace();
+	h->flags = options->flags;
+	h->command_size = read_command(h->command);
+	atomic_store_explicit(&h->names, options->first_name, memory_order_relaxed);
+	process->header = h;
+	process->first_name = options->first_name;
+	atomic_store_explicit(&h->ready, 1, memory_order_release);
+}
+
+int ring_process_attach(struct ring_memory *memory, const struct ring_process_options *options)
+{
+	struct ring_process *process = &memory->process;
+	struct session_page *session = options->session;
+	int saved = errno, rc;
+
+	process->session = session;
+	process->chunk_states = memory->chunk_states;
+	process->number = atomic_fetch_add(&session->processes, 1);
+	rc = process_path(process->path, options->folder, process->number);
+	if (rc == 0)
+		rc = process_map(process, options->chunk_limit);
+	if (rc == 0)
+		rc = memory_commit(process->map, 0, sizeof(struct process_header), process->path);
+	if (rc == 0)
+		process_fill(process, options);
+	else
+		ring_count(&session->refused_processes);
+	errno = saved;
+	return rc;
+}
