@@ -100,7 +100,7 @@ static int open_rings(struct bench *b)
 	if (!b->memory || !table || ring_process_attach(b->memory, &options) != 0)
 		return -ENOMEM;
 	for (uint32_t i = 1; i <= WORKLOAD_NAMES; i++)
-		b->names[i] = name_intern(table, &b->memory->process, workload_name(text, i));
+		b->names[i] = name_intern(table, &b->memory->process, workload_name(text, i), strlen(text));
 	for (uint32_t t = 0; t < WORKLOAD_TRACKS; t++) {
 		uint32_t serial = 0;
 

@@ -63,6 +63,7 @@ static const char *const reason_names[LOST_REASON_COUNT] = {
 	[LOST_OVERWRITTEN] = "overwritten", [LOST_REFUSED] = "refused",       [LOST_NO_BUFFER] = "no_buffer",
 	[LOST_REENTRY] = "reentry",         [LOST_NAMES] = "names",           [LOST_UNWRITTEN] = "unwritten",
 	[LOST_DROPPED] = "dropped",         [LOST_UNREADABLE] = "unreadable",
+	[LOST_UNSEEN] = "unseen",
 };
 
 const char *event_kind_name(unsigned kind)

@@ -99,6 +99,7 @@ enum lost_reason {
 	LOST_UNWRITTEN = 6,
 	LOST_DROPPED = 7,
 	LOST_UNREADABLE = 8,
+	LOST_UNSEEN = 9, /* nobody knows how many: for a time we did not look */
 	LOST_REASON_COUNT
 };
 
@@ -119,8 +120,14 @@ struct event_slot {
 
 _Static_assert(sizeof(struct event_slot) == 32, "slots are 32 bytes");
 
-/* flags: bits 0-4 field of value, 5-9 field of aux, 10-12 phase, 13 event has cpu and depth */
+/*
+ * flags: bits 0-4 field of value, 5-9 field of aux, 10-12 phase, 13 event has cpu and depth, 14 event of a task
+ *
+ * An event of a task (an asyncio task, a greenlet) comes through the ring of the thread that runs it and belongs on the
+ * task's own track: `aux` is the task's number in its process, `value` the name of the task.  Never in a file.
+ */
 #define EVENT_FLAG_THREAD 0x2000u
+#define EVENT_FLAG_TASK 0x4000u
 #define EVENT_FLAGS(phase, value_field, aux_field) \
 	((uint16_t)((value_field) | (aux_field) << 5 | (phase) << 10))
 #define EVENT_FLAGS_VALUE(flags) ((flags) & 31u)

@@ -47,6 +47,11 @@
 #define SESSION_PAGE_SIZE 4096u
 #define SESSION_FILE "session"
 
+/* A process that has something to say to the user ("this Python has no extension") leaves it in the session's folder, as
+ * a file of one line of UTF-8: "n", its pid, and, for more than one, "." and a number.  The recorder tells it. */
+#define NOTE_MAX_BYTES 500u
+#define NOTE_LIMIT 64u
+
 #define RING_LIMIT 16384u
 #define CHUNK_SIZE 65536u
 #define CHUNK_SLOTS (CHUNK_SIZE / sizeof(struct event_slot))
@@ -54,6 +59,12 @@
 #define NAME_LIMIT 131072u
 #define NAME_TEXT_SIZE (16u << 20)
 #define NAME_MAX_BYTES 1000u
+
+/*
+ * A name is bytes without NUL; or, when it stands for a function of the program, four parts with a NUL between them:
+ *
+ *      module NUL qualified name NUL file NUL line (decimal)
+ */
 
 /* Name ids are per process.  A forked child goes on where its parent stood; ids below its first one are its parent's. */
 #define NAME_NONE 0u
@@ -94,6 +105,9 @@ struct process_header {
 	uint64_t file_size;
 	uint64_t start_ticks;
 	uint64_t pid_namespace; /* inode; the recorder asks for the pid only in its own */
+	uint64_t birth;         /* when the kernel began it; a program that replaced another (exec) has the other's */
+	uint32_t parent_pid;
+	uint32_t reserved;
 	uint32_t flags;
 	uint32_t command_size;
 	char command[PROCESS_COMMAND_SIZE]; /* arguments, NUL between them */
@@ -103,6 +117,7 @@ struct process_header {
 	_Atomic uint32_t chunks;              /* entries [0, chunks) have been in use */
 	_Atomic uint32_t names;               /* largest id + 1 */
 	_Atomic uint64_t names_refused;       /* events recorded as NAME_TOO_MANY */
+	_Atomic uint64_t functions, functions_skipped; /* seen by a language's hook; of them, left out as asked */
 	_Atomic uint64_t refused_no_ring;     /* events of threads that could not get a ring */
 	_Alignas(64) _Atomic uint32_t free_rings;  /* hints, raised by the recorder: look for one */
 	_Atomic uint32_t free_chunks, empty_chunks;
@@ -129,7 +144,9 @@ struct ring_header {
 	/* shared */
 	_Alignas(64) _Atomic uint64_t drained; /* slots that are safely in the file; the recorder's */
 	_Atomic uint32_t state;
-	uint32_t reserved[13];
+	uint32_t reserved;
+	_Atomic uint64_t skipped; /* calls left out as asked, as far as they are known; the producer's */
+	uint32_t reserved2[10];
 };
 _Static_assert(sizeof(struct ring_header) == 128, "two cache lines");
 

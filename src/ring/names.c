@@ -36,12 +36,12 @@ static uint64_t hash_name(const char *name, size_t size)
 }
 
 /* Not in the middle of a UTF-8 sequence. */
-static size_t cut_length(const char *name)
+static size_t cut_length(const char *name, size_t size)
 {
-	size_t n = strnlen(name, NAME_MAX_BYTES + 1);
+	size_t n;
 
-	if (n <= NAME_MAX_BYTES)
-		return n;
+	if (size <= NAME_MAX_BYTES)
+		return size;
 	for (n = NAME_MAX_BYTES; n > NAME_MAX_BYTES - 4 && ((uint8_t)name[n] & 0xc0) == 0x80; n--)
 		;
 	return n;
@@ -109,11 +109,20 @@ static uint32_t take_id(struct name_table *table)
 	return id;
 }
 
+/* Ids below `end` may be looked for. */
+static void announce(struct process_header *header, uint32_t end)
+{
+	uint32_t seen = atomic_load(&header->names);
+
+	while (seen < end && !atomic_compare_exchange_weak(&header->names, &seen, end))
+		;
+}
+
 /* An id taken and then not used is a hole that no event refers to. */
 static uint32_t add_name(struct name_table *table, struct ring_process *process, const char *name, size_t size)
 {
 	struct process_header *header = process->header;
-	uint32_t id = header ? take_id(table) : NAME_TOO_MANY, seen;
+	uint32_t id = header ? take_id(table) : NAME_TOO_MANY;
 	const uint8_t *text;
 
 	if (id == NAME_TOO_MANY)
@@ -122,18 +131,18 @@ static uint32_t add_name(struct name_table *table, struct ring_process *process,
 	if (!text)
 		return NAME_TOO_MANY;
 	atomic_store_explicit(&table->text[id], text, memory_order_release);
-	seen = atomic_load(&header->names);
-	while (seen < id + 1 && !atomic_compare_exchange_weak(&header->names, &seen, id + 1))
-		;
+	announce(header, id + 1);
 	return id;
 }
 
-uint32_t name_intern(struct name_table *table, struct ring_process *process, const char *name)
+uint32_t name_intern(struct name_table *table, struct ring_process *process, const char *name, size_t size)
 {
-	size_t size = cut_length(name);
-	uint64_t hash = hash_name(name, size), tag = hash & ~(uint64_t)UINT32_MAX, seen;
+	uint64_t hash, tag, seen;
 	uint32_t id = 0;
 
+	size = cut_length(name, size);
+	hash = hash_name(name, size);
+	tag = hash & ~(uint64_t)UINT32_MAX;
 	for (uint32_t probe = 0; probe < PROBES; probe++) {
 		_Atomic uint64_t *slot = &table->slots[(hash + probe) % NAME_TABLE_SIZE];
 
@@ -149,6 +158,25 @@ uint32_t name_intern(struct name_table *table, struct ring_process *process, con
 			return (uint32_t)seen;
 	}
 	return id ? id : add_name(table, process, name, size);
+}
+
+void name_table_move(struct name_table *table, struct ring_process *process)
+{
+	uint32_t end = atomic_load(&table->next);
+
+	for (uint32_t id = NAME_FIRST; id < end && id < NAME_LIMIT; id++) {
+		const uint8_t *text = atomic_load(&table->text[id]);
+		uint16_t size;
+
+		if (!text)
+			continue;
+		memcpy(&size, text, sizeof size);
+		text = store_text(process, id - process->first_name, (const char *)text + 2, size);
+		if (!text)
+			break;
+		atomic_store_explicit(&table->text[id], text, memory_order_release);
+	}
+	announce(process->header, end);
 }
 
 const uint8_t *name_in_file(void *map, uint32_t first_name, uint32_t id, size_t *ret_size)

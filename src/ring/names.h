@@ -22,8 +22,12 @@ struct name_table {
 /* Mapped zeroes, or NULL. */
 struct name_table *name_table_map(void);
 
-/* The id of a name, NUL-terminated, cut at NAME_MAX_BYTES; NAME_TOO_MANY when there is no room for another. */
-uint32_t name_intern(struct name_table *table, struct ring_process *process, const char *name);
+/* The id of a name, cut at NAME_MAX_BYTES; NAME_TOO_MANY when there is no room for another. */
+uint32_t name_intern(struct name_table *table, struct ring_process *process, const char *name, size_t size);
+
+/* Writes all names into the arena of another file of this process: ids keep their meaning when a session follows another.
+ * The file they are in now must still be mapped. */
+void name_table_move(struct name_table *table, struct ring_process *process);
 
 /* The recorder's side.  The bytes of the name with this id in a mapped process file whose own ids begin at first_name,
  * or NULL when there is no such name.  Trusts nothing. */

@@ -17,9 +17,14 @@
 #define MADV_WIPEONFORK 18
 #endif
 
+static size_t memory_size(uint32_t chunk_limit)
+{
+	return sizeof(struct ring_memory) + chunk_limit * sizeof(struct chunk_state);
+}
+
 struct ring_memory *ring_memory_map(uint32_t chunk_limit)
 {
-	size_t size = sizeof(struct ring_memory) + chunk_limit * sizeof(struct chunk_state);
+	size_t size = memory_size(chunk_limit);
 	struct ring_memory *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (memory == MAP_FAILED)
@@ -29,6 +34,11 @@ struct ring_memory *ring_memory_map(uint32_t chunk_limit)
 		return NULL;
 	}
 	return memory;
+}
+
+void ring_memory_unmap(struct ring_memory *memory, uint32_t chunk_limit)
+{
+	munmap(memory, memory_size(chunk_limit));
 }
 
 /* ---- The process's file ---------------------------------------------------- */
@@ -90,16 +100,34 @@ static int process_map(struct ring_process *process, uint32_t wanted)
 	return 0;
 }
 
-static uint32_t read_command(char *command)
+static uint32_t read_file(const char *path, char *text, size_t size)
 {
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	long n = 0;
 
 	if (fd >= 0) {
-		n = syscall(SYS_read, fd, command, PROCESS_COMMAND_SIZE);
+		n = syscall(SYS_read, fd, text, size);
 		syscall(SYS_close, fd);
 	}
 	return n > 0 ? (uint32_t)n : 0;
+}
+
+/* The 22nd word of its status, counted from behind the command, which may hold anything. */
+static uint64_t birth(void)
+{
+	char text[1024];
+	uint32_t size = read_file("/proc/self/stat", text, sizeof text - 1), spaces = 0;
+	const char *at = text + size;
+	uint64_t ticks = 0;
+
+	text[size] = '\0';
+	while (at > text && at[-1] != ')')
+		at--;
+	for (; *at && spaces < 20; at++)
+		spaces += *at == ' ';
+	for (; *at >= '0' && *at <= '9'; at++)
+		ticks = ticks * 10 + (uint64_t)(*at - '0');
+	return ticks;
 }
 
 static uint64_t pid_namespace(void)
@@ -125,7 +153,9 @@ static void process_fill(struct ring_process *process, const struct ring_process
 	h->start_ticks = options->start_ticks;
 	h->pid_namespace = pid_namespace();
 	h->flags = options->flags;
-	h->command_size = read_command(h->command);
+	h->birth = birth();
+	h->parent_pid = (uint32_t)syscall(SYS_getppid);
+	h->command_size = read_file("/proc/self/cmdline", h->command, PROCESS_COMMAND_SIZE);
 	atomic_store_explicit(&h->names, options->first_name, memory_order_relaxed);
 	process->header = h;
 	process->first_name = options->first_name;

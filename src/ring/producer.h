@@ -68,6 +68,7 @@ struct ring_memory {
 	struct chunk_state chunk_states[]; /* session's chunk_limit */
 };
 struct ring_memory *ring_memory_map(uint32_t chunk_limit); /* NULL when it cannot be had */
+void ring_memory_unmap(struct ring_memory *memory, uint32_t chunk_limit);
 
 struct ring_process_options {
 	struct session_page *session;

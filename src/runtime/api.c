@@ -1,35 +1,14 @@
 /*
  * api.c - the calls of include/inferscope.h.
- *
- * Each is one clock read and a few stores.  A call that finds the thread
- * inside another one (it comes from a signal handler) is refused and counted:
- * the slot at the cursor belongs to the call that was interrupted.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "inferscope.h"
-#include "runtime/runtime.h"
+#include "runtime/emit.h"
 
-#define METADATA_MAX 1008u /* bytes of MessagePack */
-#define GROUP_SLOTS 33u    /* head, and 1024 bytes after it */
-
-static inline bool enter(struct runtime_thread *t)
-{
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-
-	if (INFERSCOPE_UNLIKELY(t->busy) && !inferscope_reenter(t, here))
-		return false;
-	t->busy = here;
-	atomic_signal_fence(memory_order_seq_cst);
-	return true;
-}
-
-static inline void leave(struct runtime_thread *t)
-{
-	atomic_signal_fence(memory_order_seq_cst);
-	t->busy = 0;
-}
+#define METADATA_MAX (EMIT_FIELDS_MAX - 3) /* bytes of MessagePack */
+#define GROUP_SLOTS 33u                   /* head, and 1024 bytes after it */
 
 /* A site is written once: the id first, by whoever comes first, then the literal it belongs to. */
 static void remember(struct inferscope_site *site, const char *name, uint32_t id)
@@ -40,7 +19,7 @@ static void remember(struct inferscope_site *site, const char *name, uint32_t id
 		__atomic_store_n(&site->key, name, __ATOMIC_RELEASE);
 }
 
-static __attribute__((noinline, cold)) uint32_t look_up(struct runtime_thread *t, struct inferscope_site *site, const char *name)
+uint32_t inferscope_intern(struct runtime_thread *t, const char *name, size_t size)
 {
 	struct runtime *rt = &inferscope_runtime;
 	struct process_header *header;
@@ -49,13 +28,20 @@ static __attribute__((noinline, cold)) uint32_t look_up(struct runtime_thread *t
 
 	/* A forked child needs a file of its own before it can name anything. */
 	if (inferscope_have_process(t))
-		id = name ? name_intern(rt->names, &rt->memory->process, name) : NAME_NONE;
+		id = name_intern(rt->names, &rt->memory->process, name, size);
 	header = rt->memory->process.header;
 	if (id == NAME_TOO_MANY && header)
 		ring_count(&header->names_refused);
-	else if (site && id != NAME_TOO_MANY)
-		remember(site, name, id);
 	errno = saved;
+	return id;
+}
+
+static __attribute__((noinline, cold)) uint32_t look_up(struct runtime_thread *t, struct inferscope_site *site, const char *name)
+{
+	uint32_t id = name ? inferscope_intern(t, name, strnlen(name, NAME_MAX_BYTES + 4)) : NAME_NONE;
+
+	if (site && id != NAME_TOO_MANY)
+		remember(site, name, id);
 	return id;
 }
 
@@ -66,89 +52,100 @@ static inline uint32_t name_id(struct runtime_thread *t, struct inferscope_site 
 	return look_up(t, site, name);
 }
 
-/* Where the next slot goes, or NULL: refused, and counted.  Before the depth is looked at: a forked child starts from 0. */
-static inline slot_word *room(struct runtime_thread *t)
+/* The continuation slots: size of the list, then the list. */
+static void write_fields(slot_word *slots, uint32_t count, const void *fields, size_t size)
 {
-	slot_word *slot = t->producer->cursor;
+	uint64_t words[4 * (GROUP_SLOTS - 1)] = { 0 };
+	uint16_t total = (uint16_t)size;
 
-	if (INFERSCOPE_UNLIKELY(slot == t->producer->end))
-		slot = inferscope_refill(t);
-	return slot;
+	memcpy(words, &total, 2);
+	memcpy((uint8_t *)words + 2, fields, size);
+	for (uint32_t i = 0; i < 4 * count; i++)
+		atomic_store_explicit(slots + i, words[i], memory_order_relaxed);
 }
 
-static inline void emit(struct runtime_thread *t, slot_word *slot, uint32_t kind, uint32_t flags, uint32_t name, uint32_t depth,
-			uint64_t value)
+void inferscope_emit_fields(struct runtime_thread *t, uint32_t kind, uint32_t flags, uint32_t name, uint64_t value,
+			    const void *fields, size_t size)
 {
-	if (INFERSCOPE_UNLIKELY(!slot))
+	uint32_t more = (uint32_t)(size + 2 + 31) / 32;
+	slot_word *slot = size <= EMIT_FIELDS_MAX ? inferscope_group(t, 1 + more) : NULL;
+
+	if (!slot)
 		return;
 	ring_slot_write(slot, clock_ticks(inferscope_runtime.clock), value, ring_word_names(name, 0),
-			ring_word_rest((uint32_t)*t->cpu, depth, kind, 0, flags | EVENT_FLAG_THREAD));
-	ring_publish(t->producer, 1);
-}
-
-static inline uint32_t clamp_depth(uint32_t depth)
-{
-	return depth < EVENT_DEPTH_UNMATCHED ? depth : EVENT_DEPTH_UNMATCHED - 1;
+			ring_word_rest((uint32_t)*t->cpu, emit_depth(t->depth), kind, more, flags | EVENT_FLAG_THREAD));
+	write_fields(slot + 4, more, fields, size);
+	ring_publish_group(t->producer, 1 + more, more);
 }
 
 static void scope_begin(struct inferscope_site *site, const char *name)
 {
+	const struct runtime *rt = &inferscope_runtime;
 	struct runtime_thread *t = &inferscope_thread;
-	slot_word *slot;
-	uint32_t id;
 
-	if (!enter(t))
+	if (!emit_enter(rt, t))
 		return;
-	id = name_id(t, site, name);
-	slot = room(t);
-	emit(t, slot, EVENT_SCOPE, EVENT_FLAGS(PHASE_BEGIN, 0, 0), id, clamp_depth(t->depth), 0);
-	t->depth++;
-	leave(t);
+	emit_begin(rt, t, EVENT_SCOPE, name_id(t, site, name));
+	emit_leave(t);
+}
+
+/* Not the innermost slice: a call of some language, which is still running, is inside it. */
+static __attribute__((noinline)) void scope_end_slow(struct runtime_thread *t, slot_word *slot)
+{
+	int64_t depth = inferscope_innermost(t, EVENT_SCOPE);
+
+	if (depth >= 0)
+		inferscope_end_at(t, (uint32_t)depth);
+	else
+		emit_slot(&inferscope_runtime, t, slot, EVENT_SCOPE, EVENT_FLAGS(PHASE_END, 0, 0), NAME_NONE, 0, EVENT_DEPTH_UNMATCHED, 0);
 }
 
 static void scope_end(void)
 {
+	const struct runtime *rt = &inferscope_runtime;
 	struct runtime_thread *t = &inferscope_thread;
-
 	slot_word *slot;
 
-	if (!enter(t))
+	if (!emit_enter(rt, t))
 		return;
-	slot = room(t);
-	emit(t, slot, EVENT_SCOPE, EVENT_FLAGS(PHASE_END, 0, 0), NAME_NONE,
-	     t->depth ? clamp_depth(t->depth - 1) : EVENT_DEPTH_UNMATCHED, 0);
-	t->depth -= t->depth != 0;
-	leave(t);
+	slot = emit_room(rt, t);
+	if (INFERSCOPE_LIKELY(t->depth - 1 < t->open_limit && OPEN_KIND(t->open[t->depth - 1]) == EVENT_SCOPE))
+		emit_end_innermost(rt, t, slot, EVENT_SCOPE);
+	else
+		scope_end_slow(t, slot);
+	emit_leave(t);
 }
 
 static void counter(struct inferscope_site *site, const char *name, double value)
 {
+	const struct runtime *rt = &inferscope_runtime;
 	struct runtime_thread *t = &inferscope_thread;
 	slot_word *slot;
 	uint64_t bits;
 	uint32_t id;
 
-	if (!enter(t))
+	if (!emit_enter(rt, t))
 		return;
 	id = name_id(t, site, name);
-	slot = room(t);
+	slot = emit_room(rt, t);
 	memcpy(&bits, &value, sizeof bits);
-	emit(t, slot, EVENT_COUNTER, EVENT_FLAGS(PHASE_INSTANT, FIELD_VALUE, 0), id, clamp_depth(t->depth), bits);
-	leave(t);
+	emit_slot(rt, t, slot, EVENT_COUNTER, EVENT_FLAGS(PHASE_INSTANT, FIELD_VALUE, 0), id, 0, emit_depth(t->depth), bits);
+	emit_leave(t);
 }
 
 static void range(struct inferscope_site *site, const char *name, uint64_t id, int what)
 {
+	const struct runtime *rt = &inferscope_runtime;
 	struct runtime_thread *t = &inferscope_thread;
 	uint32_t kind = what >= INFERSCOPE_FLOW_OUT ? EVENT_FLOW : EVENT_SCOPE, name_number;
 	slot_word *slot;
 
-	if (what < INFERSCOPE_ASYNC_BEGIN || what > INFERSCOPE_FLOW_IN || !enter(t))
+	if (what < INFERSCOPE_ASYNC_BEGIN || what > INFERSCOPE_FLOW_IN || !emit_enter(rt, t))
 		return;
 	name_number = name_id(t, site, name);
-	slot = room(t);
-	emit(t, slot, kind, EVENT_FLAGS((uint32_t)what, FIELD_FLOW, 0), name_number, clamp_depth(t->depth), id);
-	leave(t);
+	slot = emit_room(rt, t);
+	emit_slot(rt, t, slot, kind, EVENT_FLAGS((uint32_t)what, FIELD_FLOW, 0), name_number, 0, emit_depth(t->depth), id);
+	emit_leave(t);
 }
 
 /* ---- Metadata ---------------------------------------------------------------- */
@@ -208,43 +205,27 @@ static void put_entry(struct map_writer *w, const struct inferscope_value *v)
 	w->entries++;
 }
 
-/* The continuation slots: size of the list, then its one entry: field, size, bytes. */
-static void write_metadata(slot_word *slots, uint32_t count, const struct map_writer *w)
-{
-	uint64_t words[4 * (GROUP_SLOTS - 1)] = { 0 };
-	uint8_t *bytes = (uint8_t *)words, field = FIELD_METADATA;
-	uint16_t size = (uint16_t)w->size, total = (uint16_t)(size + 3);
-
-	memcpy(bytes, &total, 2);
-	memcpy(bytes + 2, &field, 1);
-	memcpy(bytes + 3, &size, 2);
-	memcpy(bytes + 5, w->bytes, size);
-	for (uint32_t i = 0; i < 4 * count; i++)
-		atomic_store_explicit(slots + i, words[i], memory_order_relaxed);
-}
-
+/* A list of one: field, size, bytes. */
 static void emit_with_metadata(struct runtime_thread *t, uint32_t id, const struct map_writer *w)
 {
-	uint32_t more = (w->size + 5 + 31) / 32;
-	slot_word *slot = inferscope_group(t, 1 + more);
+	uint8_t fields[3 + METADATA_MAX];
+	uint16_t size = (uint16_t)w->size;
 
-	if (!slot)
-		return;
-	ring_slot_write(slot, clock_ticks(inferscope_runtime.clock), 0, ring_word_names(id, 0),
-			ring_word_rest((uint32_t)*t->cpu, clamp_depth(t->depth), EVENT_INSTANT, more,
-				       EVENT_FLAGS(PHASE_INSTANT, 0, 0) | EVENT_FLAG_THREAD));
-	write_metadata(slot + 4, more, w);
-	ring_publish_group(t->producer, 1 + more, more);
+	fields[0] = FIELD_METADATA;
+	memcpy(fields + 1, &size, 2);
+	memcpy(fields + 3, w->bytes, size);
+	inferscope_emit_fields(t, EVENT_INSTANT, EVENT_FLAGS(PHASE_INSTANT, 0, 0), id, 0, fields, 3u + size);
 }
 
 static void mark(struct inferscope_site *site, const char *name, const struct inferscope_value *values, size_t count)
 {
+	const struct runtime *rt = &inferscope_runtime;
 	struct runtime_thread *t = &inferscope_thread;
 	struct map_writer w;
 	slot_word *slot;
 	uint32_t id;
 
-	if (!enter(t))
+	if (!emit_enter(rt, t))
 		return;
 	id = name_id(t, site, name);
 	w.size = 3;
@@ -257,24 +238,24 @@ static void mark(struct inferscope_site *site, const char *name, const struct in
 	if (w.entries) {
 		emit_with_metadata(t, id, &w);
 	} else {
-		slot = room(t);
-		emit(t, slot, EVENT_INSTANT, EVENT_FLAGS(PHASE_INSTANT, 0, 0), id, clamp_depth(t->depth), 0);
+		slot = emit_room(rt, t);
+		emit_slot(rt, t, slot, EVENT_INSTANT, EVENT_FLAGS(PHASE_INSTANT, 0, 0), id, 0, emit_depth(t->depth), 0);
 	}
-	leave(t);
+	emit_leave(t);
 }
 
 static void thread_name(const char *name)
 {
+	const struct runtime *rt = &inferscope_runtime;
 	struct runtime_thread *t = &inferscope_thread;
-
 	int saved = errno;
 
-	if (!name || !enter(t))
+	if (!name || !emit_enter(rt, t))
 		return;
 	if (inferscope_have_ring(t)) /* a name needs no room for events, and is none */
 		atomic_store_explicit(&t->producer->shared->name, look_up(t, NULL, name), memory_order_release);
 	errno = saved;
-	leave(t);
+	emit_leave(t);
 }
 
 extern const struct inferscope_ops inferscope_api;

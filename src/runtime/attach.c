@@ -22,7 +22,9 @@
 #define YIELDS 100000 /* to a thread that attaches, which takes it less than a millisecond */
 #define INFERSCOPE_EXPORT __attribute__((visibility("default")))
 
-struct runtime inferscope_runtime;
+struct runtime inferscope_runtime = {
+	.slow = { .reenter = inferscope_reenter, .refill = inferscope_refill, .group = inferscope_group, .end = inferscope_end },
+};
 extern const struct inferscope_ops inferscope_api;
 
 static bool is_our_folder(const char *path)
@@ -79,22 +81,56 @@ static ptrdiff_t find_rseq_cpu(void)
 	return offset && size && *size > 0 ? *offset + 4 : 0;
 }
 
-static bool load_session(struct runtime *rt)
-{
-	const char *folder = getenv("INFERSCOPE_SESSION"), *enabled = getenv("INFERSCOPE_ENABLED");
+/* Sessions before this one.  A thread that was in the middle of an event when a session ended still writes to its memory,
+ * so it is given back only two sessions later. */
+static struct {
+	struct session_page *session;
+	struct ring_memory *memory;
+	uint32_t chunk_limit;
+} previous;
 
-	if (!folder || folder[0] != '/' || strlen(folder) >= RING_PATH_MAX - 16 || (enabled && strcmp(enabled, "0") == 0))
+static void release_previous(void)
+{
+	struct ring_process *process = previous.memory ? &previous.memory->process : NULL;
+
+	if (!process)
+		return;
+	if (process->map)
+		munmap(process->map, layout_file_size(process->chunk_limit));
+	ring_memory_unmap(previous.memory, previous.chunk_limit);
+	if (previous.session)
+		munmap(previous.session, SESSION_PAGE_SIZE);
+	previous.memory = NULL;
+}
+
+static bool is_usable(const char *folder)
+{
+	return folder && folder[0] == '/' && strlen(folder) < RING_PATH_MAX - 16;
+}
+
+/* Takes what a session needs; nothing changes when it cannot be had. */
+static bool load_session(struct runtime *rt, const char *folder)
+{
+	struct session_page *page = is_usable(folder) ? map_session(folder) : NULL;
+	struct ring_memory *memory = page ? ring_memory_map(page->chunk_limit) : NULL;
+
+	if (!rt->names)
+		rt->names = name_table_map();
+	if (!memory || !rt->names) {
+		if (page)
+			munmap(page, SESSION_PAGE_SIZE);
+		if (memory)
+			ring_memory_unmap(memory, page->chunk_limit);
 		return false;
-	rt->session = map_session(folder);
-	if (!rt->session)
-		return false;
+	}
 	strcpy(rt->folder, folder);
-	rt->clock = rt->session->clock_source;
-	rt->chunk_limit = rt->session->chunk_limit;
+	rt->clock = page->clock_source;
+	rt->chunk_limit = page->chunk_limit;
 	rt->rseq_cpu = find_rseq_cpu();
-	rt->memory = ring_memory_map(rt->chunk_limit);
-	rt->names = name_table_map();
-	return rt->memory && rt->names;
+	rt->number = 0;
+	rt->memory = memory;
+	rt->session = page;
+	return true;
 }
 
 /*
@@ -126,6 +162,8 @@ static bool make_file(struct runtime *rt)
 	memory = fresh_memory(rt);
 	if (!memory || ring_process_attach(memory, &options) != 0)
 		return false;
+	if (!rt->number)
+		name_table_move(rt->names, &memory->process);
 	rt->number = memory->process.number + 1;
 	atomic_store(&memory->process.attached, 2);
 	rt->memory = memory;
@@ -151,17 +189,64 @@ bool inferscope_attach_process(void)
 	return state == 2;
 }
 
-static void load_once(void)
+/* What threads find between two sessions. */
+static struct session_page no_session = { .closed = 1 };
+
+/* Early, so that the key is among the first, for which glibc needs no memory.  Without one, rings of threads that have
+ * ended are given back when the process ends. */
+static void make_exit_key(struct runtime *rt)
+{
+	if (!rt->has_exit_key)
+		rt->has_exit_key = pthread_key_create(&rt->exit_key, inferscope_thread_exit) == 0;
+}
+
+int inferscope_join(const char *folder)
 {
 	struct runtime *rt = &inferscope_runtime;
 
-	if (!load_session(rt) || !inferscope_attach_process()) {
-		rt->session = NULL;
-		return;
+	if (rt->session)
+		inferscope_leave();
+	if (!load_session(rt, folder))
+		return -ENOENT;
+	if (!inferscope_attach_process()) {
+		inferscope_leave();
+		return -ENOSPC;
 	}
-	/* Early, so that the key is among the first, for which glibc needs no memory.  Without one, rings of threads that have
-	 * ended are given back when the process ends. */
-	rt->has_exit_key = pthread_key_create(&rt->exit_key, inferscope_thread_exit) == 0;
+	make_exit_key(rt);
+	atomic_fetch_add(&rt->generation, 1);
+	return 0;
+}
+
+void inferscope_leave(void)
+{
+	struct runtime *rt = &inferscope_runtime;
+
+	if (!rt->session || rt->session == &no_session)
+		return;
+	release_previous();
+	previous.session = rt->session;
+	previous.memory = rt->memory;
+	previous.chunk_limit = rt->chunk_limit;
+	rt->session = &no_session;
+	atomic_fetch_add(&rt->generation, 1);
+}
+
+static void load_once(void)
+{
+	const char *enabled = getenv("INFERSCOPE_ENABLED");
+
+	if (!enabled || strcmp(enabled, "0") != 0)
+		(void)inferscope_join(getenv("INFERSCOPE_SESSION"));
+}
+
+/* Once a process: the session that the environment names. */
+void inferscope_load(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int saved = errno;
+
+	pthread_once(&once, load_once);
+	errno = saved;
 }
 
 INFERSCOPE_EXPORT const struct inferscope_ops *inferscope_attach(uint32_t abi);
@@ -169,10 +254,13 @@ INFERSCOPE_EXPORT const struct inferscope_ops *inferscope_attach(uint32_t abi);
 /* What the header calls, once for each program and library that includes it.  NULL: nobody is recording. */
 const struct inferscope_ops *inferscope_attach(uint32_t abi)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	int saved = errno;
+	inferscope_load();
+	return abi == INFERSCOPE_ABI && inferscope_joined() ? &inferscope_api : NULL;
+}
 
-	pthread_once(&once, load_once);
-	errno = saved;
-	return abi == INFERSCOPE_ABI && inferscope_runtime.session ? &inferscope_api : NULL;
+bool inferscope_joined(void)
+{
+	struct session_page *session = inferscope_runtime.session;
+
+	return session && !atomic_load_explicit(&session->closed, memory_order_relaxed);
 }

@@ -41,13 +41,25 @@ static void forget_parent(struct runtime_thread *thread)
 	thread->depth = 0;
 	thread->serial = 0;
 	thread->refused = 0;
+	thread->epoch++;
 	thread->forked = true;
+}
+
+/* Another session: what the thread knew is gone, and must not even be looked at. */
+static void catch_up(struct runtime_thread *thread)
+{
+	if (thread->generation == inferscope_runtime.generation)
+		return;
+	thread->generation = inferscope_runtime.generation;
+	forget_parent(thread);
+	thread->forked = false;
 }
 
 bool inferscope_have_process(struct runtime_thread *thread)
 {
 	struct ring_memory *memory = inferscope_runtime.memory;
 
+	catch_up(thread);
 	if (thread->producer != &no_producer && !thread->producer->shared)
 		forget_parent(thread);
 	return atomic_load_explicit(&memory->process.attached, memory_order_acquire) == 2 || inferscope_attach_process();
@@ -66,6 +78,7 @@ static struct ring_producer *open_ring(struct runtime_thread *thread)
 	atomic_fetch_add_explicit(&p->shared->refused_reentry, thread->refused, memory_order_relaxed);
 	thread->refused = 0;
 	thread->cpu = cpu_of_this_thread();
+	inferscope_open_map(thread);
 	if (rt->has_exit_key)
 		(void)pthread_setspecific(rt->exit_key, thread);
 	return p;
@@ -73,6 +86,7 @@ static struct ring_producer *open_ring(struct runtime_thread *thread)
 
 bool inferscope_have_ring(struct runtime_thread *thread)
 {
+	catch_up(thread);
 	return thread->producer->shared || (inferscope_have_process(thread) && open_ring(thread));
 }
 
@@ -96,6 +110,7 @@ slot_word *inferscope_refill(struct runtime_thread *thread)
 	int saved = errno;
 	slot_word *slot = NULL;
 
+	catch_up(thread);
 	if (session_is_over())
 		return NULL;
 	if (inferscope_have_ring(thread)) {
@@ -112,6 +127,7 @@ slot_word *inferscope_refill(struct runtime_thread *thread)
 
 slot_word *inferscope_group(struct runtime_thread *thread, uint32_t count)
 {
+	catch_up(thread);
 	if (thread->producer->cursor == thread->producer->end && !inferscope_refill(thread))
 		return NULL;
 	return ring_producer_group(thread->producer, count);
@@ -160,7 +176,10 @@ void inferscope_thread_exit(void *arg)
 		return;
 	}
 	thread->busy = 1;
-	ring_producer_exit(thread->producer);
+	if (thread->generation == inferscope_runtime.generation)
+		ring_producer_exit(thread->producer);
 	thread->producer = &no_producer;
+	inferscope_open_unmap(thread);
+	thread->depth = 0;
 	thread->busy = 0;
 }

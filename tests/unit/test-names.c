@@ -28,7 +28,7 @@ static int tear_down(void **state)
 
 static uint32_t intern(const char *name)
 {
-	return name_intern(table, &memory->process, name);
+	return name_intern(table, &memory->process, name, strlen(name));
 }
 
 static void reads_back_as(uint32_t id, const char *expected, size_t expected_size)
@@ -136,8 +136,8 @@ static void a_child_goes_on(void **state)
 	(void)state;
 	assert_int_equal(world_attach(&world, &child, table->next), 0);
 	assert_int_equal(ring_file_open(&child_file, world.folder_fd, child->process.number, NULL), 0);
-	assert_int_equal(name_intern(table, &child->process, "parent's"), parents);
-	own = name_intern(table, &child->process, "child's");
+	assert_int_equal(name_intern(table, &child->process, "parent's", 8), parents);
+	own = name_intern(table, &child->process, "child's", 7);
 	assert_int_equal(own, parents + 1);
 	assert_int_equal(child_file.first_name, own);
 	assert_null(name_in_file(child_file.map, child_file.first_name, parents, &size));
