@@ -91,7 +91,7 @@ static void make_file(int i)
 	memset(&table, 0, offsetof(struct name_table, text));
 	atomic_store(&table.next, options.first_name);
 	for (uint32_t n = 0; n < 30; n++) {
-		uint32_t more = n % 5 == 0, name = name_intern(&table, &memories[i]->process, names[n % 3]);
+		uint32_t more = n % 5 == 0, name = name_intern(&table, &memories[i]->process, names[n % 3], strlen(names[n % 3]));
 		slot_word *slot = ring_producer_group(p, 1 + more);
 
 		must(slot);
@@ -172,8 +172,8 @@ static int count_events(void *arg, unsigned worker, size_t block, const struct t
 
 	(void)worker;
 	(void)block;
-	for (uint32_t i = 0; i < batch->count; i++)
-		*events += batch->kind[i] != EVENT_LOST;
+	for (uint32_t i = 0; i < batch->count; i++) /* unseen: not a loss of ours, but what the program said */
+		*events += batch->kind[i] != EVENT_LOST || batch->field[FIELD_REASON][i] == LOST_UNSEEN;
 	return 0;
 }
 

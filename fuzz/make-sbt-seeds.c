@@ -5,7 +5,8 @@
  *
  * Small traces that together have every kind of block, entry, column and
  * phase, once as the writer makes them and once without compression, which
- * gives mutations something to bite on.
+ * gives mutations something to bite on.  "functions" has what version 1.1 added,
+ * and is tests/data/version-1.1.sbt as well.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,7 +33,8 @@ static void describe(struct trace_writer *w)
 	trace_writer_device(
 		w, &(struct trace_device){ .kind = 1, .name = name, .properties = "\x80", .properties_size = 1 });
 	trace_writer_clock(w, &(struct trace_clock){ .kind = CLOCK_KIND_TSC, .rate = 2000000000 });
-	trace_writer_frame(w, &(struct trace_frame){ .function = name, .line = 3 });
+	for (uint32_t i = 0; i < 2; i++)
+		trace_writer_frame(w, &(struct trace_frame){ .id = i, .function = name, .line = 3 + i });
 	trace_writer_stack(w, &(struct trace_stack){ .count = 2, .frames = frames });
 	trace_writer_clock_pairs(w, 0, pairs, 2, NULL);
 	msgpack_write_map(&map, 2);
@@ -76,6 +78,68 @@ static void put_fields(struct trace_writer *w)
 		slot.flags = EVENT_FLAGS(field % PHASE_COUNT, field, FIELD_LINK);
 		trace_writer_event(w, 1, &slot, list, field % 3 ? 0 : sizeof list, NULL);
 	}
+}
+
+static uint32_t function(struct trace_writer *w, const char *module, const char *name, const char *file, uint32_t line)
+{
+	return trace_writer_function(
+		w, &(struct trace_function){ { module, strlen(module) }, { name, strlen(name) }, { file, strlen(file) }, line });
+}
+
+static void put_calls(struct trace_writer *w, uint32_t track, const uint32_t *names, uint32_t count, uint64_t time)
+{
+	for (uint32_t i = 0; i < 2 * count; i++) {
+		struct event_slot slot = {
+			.time = time + 10 * i,
+			.name = i < count ? names[i] : 0,
+			.depth = (uint16_t)(i < count ? i : 2 * count - 1 - i),
+			.kind = EVENT_CPU_CALL,
+			.flags = EVENT_FLAGS(i < count ? PHASE_BEGIN : PHASE_END, 0, 0) | EVENT_FLAG_THREAD,
+		};
+
+		trace_writer_event(w, track, &slot, NULL, 0, NULL);
+	}
+}
+
+static void put_notes(struct trace_writer *w)
+{
+	struct buffer map = BUFFER_INIT;
+
+	msgpack_write_map(&map, 4);
+	msgpack_write_text(&map, "functions");
+	msgpack_write_int(&map, 5);
+	msgpack_write_text(&map, "functions_skipped");
+	msgpack_write_int(&map, 1);
+	msgpack_write_text(&map, "skipped_calls");
+	msgpack_write_int(&map, 1000);
+	msgpack_write_text(&map, "notes");
+	msgpack_write_array(&map, 1);
+	msgpack_write_text(&map, "this is a note");
+	trace_writer_info(w, map.data, map.size, NULL);
+	buffer_release(&map);
+}
+
+/* What version 1.1 added: functions, of which two have the same text, a task, time in which calls were not seen, notes. */
+static void put_functions(struct trace_writer *w)
+{
+	static const uint8_t unseen[22] = { FIELD_COUNT, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, FIELD_REASON, 8, 0, LOST_UNSEEN };
+	const struct event_slot lost = { .time = 500, .value = 60, .cpu = EVENT_CPU_UNKNOWN, .kind = EVENT_LOST,
+					 .flags = EVENT_FLAGS(PHASE_COMPLETE, FIELD_DURATION, 0) };
+	const uint32_t names[] = {
+		function(w, "__main__", "<module>", "/src/main.py", 1),
+		function(w, "model", "Net.forward", "/src/model.py", 12),
+		function(w, "model", "Net.forward", "/src/model.py", 40),
+		function(w, "builtins", "len", "", 0),
+		trace_writer_string(w, "model.Net.forward", 17),
+	};
+
+	trace_writer_track(w, &(struct trace_track){ .id = 1, .kind = TRACK_TASK, .os_id = 3, .serial = 3, .device = -1, .parent = 0,
+						     .name = trace_writer_string(w, "Task-3", 6) });
+	trace_writer_track(w, &(struct trace_track){ .id = 2, .kind = TRACK_PROCESS, .os_id = 7, .device = -1, .parent = -1 });
+	put_calls(w, 0, names, 5, 100);
+	put_calls(w, 1, names + 1, 2, 300);
+	trace_writer_event(w, 2, &lost, unseen, sizeof unseen, NULL);
+	put_notes(w);
 }
 
 static int save(const char *folder, const char *name, const void *data, size_t size)
@@ -149,5 +213,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: make-sbt-seeds FOLDER\n");
 		return 2;
 	}
-	return make_seed(argv[1], "scopes", put_scopes) || make_seed(argv[1], "fields", put_fields);
+	return make_seed(argv[1], "scopes", put_scopes) || make_seed(argv[1], "fields", put_fields) ||
+	       make_seed(argv[1], "functions", put_functions);
 }

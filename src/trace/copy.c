@@ -93,18 +93,46 @@ static int copy_processes_and_tracks(struct copy *c)
 	return rc;
 }
 
+static struct trace_frame make_frame(struct copy *c, const struct trace_frame *f)
+{
+	return (struct trace_frame){ f->id, copy_string(c, f->function), copy_string(c, f->file), f->line, copy_string(c, f->module),
+				     f->address };
+}
+
+/* Before all else that has names: a name that is a function's must not be taken for plain text. */
+static int copy_functions(struct copy *c)
+{
+	for (uint32_t i = 1; i < c->string_count; i++) {
+		const struct trace_frame *f = trace_reader_function(c->from, i);
+		struct trace_frame frame;
+		const char *text;
+		size_t size;
+
+		if (!f)
+			continue;
+		frame = make_frame(c, f);
+		text = trace_reader_string(c->from, i, &size);
+		c->strings[i] = trace_writer_frame_name(c->to, &frame, text, size);
+		if (c->strings[i] == 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int copy_stacks(struct copy *c)
 {
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < trace_reader_frame_count(c->from); i++) {
 		const struct trace_frame *f = trace_reader_frame(c->from, i);
+		struct trace_frame frame;
 
-		if (f)
-			rc = trace_writer_frame(c->to,
-						&(struct trace_frame){ f->id, copy_string(c, f->function), copy_string(c, f->file),
-								       f->line, copy_string(c, f->module), f->address });
+		if (!f)
+			continue;
+		frame = make_frame(c, f);
+		rc = trace_writer_frame(c->to, &frame);
 	}
+	rc = rc ? rc : copy_functions(c);
 	for (uint32_t i = 0; rc == 0 && i < trace_reader_stack_count(c->from); i++)
 		if (trace_reader_stack(c->from, i))
 			rc = trace_writer_stack(c->to, trace_reader_stack(c->from, i));
@@ -234,11 +262,11 @@ int trace_copy(struct trace_reader *from, struct trace_writer *to, struct error 
 		c->strings = calloc(c->string_count + 1, sizeof *c->strings);
 	}
 	if (c && c->strings) {
-		rc = copy_machines(c);
+		rc = copy_stacks(c);
+		if (rc == 0)
+			rc = copy_machines(c);
 		if (rc == 0)
 			rc = copy_processes_and_tracks(c);
-		if (rc == 0)
-			rc = copy_stacks(c);
 	}
 	if (rc == -ENOMEM)
 		error_set(err, rc, "out of memory");

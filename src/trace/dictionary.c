@@ -15,6 +15,7 @@ void dictionary_release(struct dictionary *d)
 	buffer_release(&d->entry);
 	free(d->strings);
 	free(d->table);
+	dictionary_functions_release(&d->functions);
 	*d = (struct dictionary){ 0 };
 }
 
@@ -110,6 +111,8 @@ int dictionary_clock(struct dictionary *d, const struct trace_clock *clock)
 
 int dictionary_frame(struct dictionary *d, const struct trace_frame *f)
 {
+	if (f->id >= d->next_frame)
+		d->next_frame = f->id + 1;
 	entry_begin(d);
 	return entry_end(d, SBT_FRAME, PUT(d, 0, f->id, f->function, f->file, f->line, f->module, f->address));
 }
@@ -123,6 +126,12 @@ int dictionary_stack(struct dictionary *d, const struct trace_stack *stack)
 	for (uint32_t i = 0; rc == 0 && i < stack->count; i++)
 		rc = buffer_append_uv(&d->entry, stack->frames[i]);
 	return entry_end(d, SBT_STACK, rc);
+}
+
+int dictionary_tie(struct dictionary *d, uint32_t string, uint32_t frame)
+{
+	entry_begin(d);
+	return entry_end(d, SBT_FUNCTION, PUT(d, 0, string, frame));
 }
 
 size_t dictionary_cut(const struct dictionary *d, size_t from, size_t limit, uint32_t *ret_count)
@@ -163,6 +172,8 @@ static int grow_table(struct dictionary *d)
 	for (uint32_t i = 0; i < d->string_count; i++) {
 		uint32_t at = d->strings[i].hash & (size - 1);
 
+		if (d->strings[i].own)
+			continue;
 		while (table[at])
 			at = (at + 1) & (size - 1);
 		table[at] = i + 1;
@@ -185,7 +196,7 @@ static int grow_strings(struct dictionary *d)
 	return 0;
 }
 
-static uint32_t add_string(struct dictionary *d, const char *text, size_t size, uint32_t hash, uint32_t at)
+static uint32_t add_string(struct dictionary *d, const char *text, size_t size, uint32_t hash)
 {
 	int rc;
 
@@ -197,14 +208,22 @@ static uint32_t add_string(struct dictionary *d, const char *text, size_t size, 
 		rc = buffer_append(&d->entry, text, size);
 	if (entry_end(d, SBT_STRING, rc))
 		return 0;
-	d->strings[d->string_count++] = (struct dictionary_string){ d->log.size - size, (uint32_t)size, hash };
-	d->table[at] = d->string_count;
+	d->strings[d->string_count++] = (struct dictionary_string){ d->log.size - size, (uint32_t)size, hash, false };
 	return d->string_count;
+}
+
+uint32_t dictionary_own_string(struct dictionary *d, const char *text, size_t size)
+{
+	uint32_t number = add_string(d, text, size < TRACE_STRING_MAX ? size : TRACE_STRING_MAX, 0);
+
+	if (number)
+		d->strings[number - 1].own = true;
+	return number;
 }
 
 uint32_t dictionary_string(struct dictionary *d, const char *text, size_t size)
 {
-	uint32_t hash, at;
+	uint32_t hash, at, number;
 
 	if (size == 0)
 		text = "";
@@ -219,5 +238,8 @@ uint32_t dictionary_string(struct dictionary *d, const char *text, size_t size)
 		if (s->hash == hash && s->size == size && memcmp(d->log.data + s->offset, text, size) == 0)
 			return d->table[at];
 	}
-	return add_string(d, text, size, hash, at);
+	number = add_string(d, text, size, hash);
+	if (number)
+		d->table[at] = number;
+	return number;
 }

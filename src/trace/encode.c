@@ -325,6 +325,7 @@ static int put_parts(struct encoder *e, const struct event_slot *s, const struct
 static void sum_up(struct encode_summary *sum, const struct event_slot *s, const struct event_parts *parts)
 {
 	int64_t time = (int64_t)s->time, end = time;
+	uint64_t reason = parts->mask & BIT(FIELD_REASON) ? parts->values[FIELD_REASON] : 0;
 
 	if (EVENT_FLAGS_PHASE(s->flags) == PHASE_COMPLETE && parts->mask & BIT(FIELD_DURATION) &&
 	    (parts->values[FIELD_DURATION] > INT64_MAX ||
@@ -335,10 +336,8 @@ static void sum_up(struct encode_summary *sum, const struct event_slot *s, const
 	if (sum->count == 0 || end > sum->last_time)
 		sum->last_time = end;
 	sum->count++;
-	if (s->kind != EVENT_LOST)
-		return;
-	sum->losses++;
-	if (!(parts->mask & BIT(FIELD_REASON)) || parts->values[FIELD_REASON] != LOST_NAMES)
+	sum->losses += s->kind == EVENT_LOST && reason != LOST_UNSEEN;
+	if (s->kind == EVENT_LOST && reason != LOST_NAMES)
 		sum->lost += parts->mask & BIT(FIELD_COUNT) ? parts->values[FIELD_COUNT] : 0;
 }
 

@@ -21,7 +21,7 @@
 
 struct encode_summary {
 	uint32_t count;  /* events */
-	uint32_t losses; /* `lost` events among them */
+	uint32_t losses; /* `lost` events among them, those of reason LOST_UNSEEN excepted */
 	uint64_t lost;   /* what these count, reason LOST_NAMES excepted */
 	int64_t first_time, last_time;
 	size_t open; /* slices in the table of open tracks */

@@ -11,7 +11,7 @@
 
 #define SBT_MAGIC "\x89SBT\r\n\x1a\n"
 #define SBT_MAJOR 1
-#define SBT_MINOR 0
+#define SBT_MINOR 1
 #define SBT_BLOCK_MAGIC 0x42544253u /* "SBTB" */
 #define SBT_TRAILER_MAGIC "SBTINDEX"
 
@@ -37,7 +37,8 @@ enum sbt_entry {
 	SBT_DEVICE = 5,
 	SBT_CLOCK_DOMAIN = 6,
 	SBT_FRAME = 7,
-	SBT_STACK = 8
+	SBT_STACK = 8,
+	SBT_FUNCTION = 9 /* since 1.1 */
 };
 enum sbt_encoding {
 	SBT_BYTES = 0,

@@ -42,6 +42,9 @@ struct trace_pairing {
 	uint64_t unmatched;
 	const struct trace_batch *batch;
 	uint32_t event; /* the one at hand */
+	uint32_t *open_names; /* slices open on track `counted` - 1, by name; NULL: nobody asked */
+	size_t name_limit;
+	uint32_t counted;
 	trace_slice_fn fn;
 	void *arg;
 };
@@ -59,7 +62,15 @@ void trace_pairing_free(struct trace_pairing *p)
 	for (size_t i = 0; i < p->track_count; i++)
 		free(p->tracks[i].entries);
 	free(p->tracks);
+	free(p->open_names);
 	free(p);
+}
+
+int trace_pairing_count_names(struct trace_pairing *p, size_t limit)
+{
+	p->open_names = calloc(limit + 1, sizeof *p->open_names);
+	p->name_limit = limit;
+	return p->open_names ? 0 : -ENOMEM;
 }
 
 uint64_t trace_pairing_unmatched_ends(const struct trace_pairing *p)
@@ -85,9 +96,34 @@ static struct pairing_track *get_track(struct trace_pairing *p, uint32_t track)
 	return &tracks[track];
 }
 
+/* ---- How often a name is open on the track at hand ---- */
+
+static uint32_t *open_count(const struct trace_pairing *p, const struct entry *e)
+{
+	return p->open_names && !e->lost && e->name < p->name_limit ? &p->open_names[e->name] : NULL;
+}
+
+static void count_entries(const struct trace_pairing *p, const struct pairing_track *t, uint32_t by)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (open_count(p, &t->entries[i]))
+			*open_count(p, &t->entries[i]) += by;
+}
+
+/* Tracks come one after the other, so one set of counts is enough. */
+static void turn_to(struct trace_pairing *p, uint32_t track)
+{
+	if (!p->open_names || p->counted == track + 1)
+		return;
+	if (p->counted)
+		count_entries(p, &p->tracks[p->counted - 1], UINT32_MAX); /* minus one */
+	count_entries(p, &p->tracks[track], 1);
+	p->counted = track + 1;
+}
+
 /* ---- The stack of a track ---- */
 
-static int push(struct pairing_track *t, struct entry entry)
+static int push(struct trace_pairing *p, struct pairing_track *t, struct entry entry)
 {
 	size_t capacity = t->capacity ? 2 * t->capacity : 16;
 	struct entry *entries;
@@ -101,25 +137,27 @@ static int push(struct pairing_track *t, struct entry entry)
 	}
 	entry.depth = t->size++;
 	t->entries[t->count++] = entry;
+	if (open_count(p, &entry))
+		++*open_count(p, &entry);
 	return 0;
 }
 
 /* Opens slices up to `size` that began unseen, some time since the event before. */
-static int fill(struct pairing_track *t, uint32_t size, int64_t since)
+static int fill(struct trace_pairing *p, struct pairing_track *t, uint32_t size, int64_t since)
 {
 	int rc = 0;
 
 	if (t->size >= size)
 		return 0;
 	if (t->count == 0 || !t->entries[t->count - 1].lost || t->entries[t->count - 1].begin != since)
-		rc = push(t, (struct entry){ .lost = true, .begin = since, .cpu = EVENT_CPU_UNKNOWN });
+		rc = push(p, t, (struct entry){ .lost = true, .begin = since, .cpu = EVENT_CPU_UNKNOWN });
 	if (rc == 0)
 		t->size = size;
 	return rc;
 }
 
 /* Takes the topmost slice off. */
-static struct entry pop(struct pairing_track *t)
+static struct entry pop(struct trace_pairing *p, struct pairing_track *t)
 {
 	struct entry top = t->entries[t->count - 1];
 
@@ -127,11 +165,15 @@ static struct entry pop(struct pairing_track *t)
 	if (top.depth == t->size)
 		t->count--;
 	top.depth = t->size;
+	if (open_count(p, &top))
+		--*open_count(p, &top);
 	return top;
 }
 
 static int report(struct trace_pairing *p, uint32_t track, const struct entry *e, int64_t end, uint32_t flags)
 {
+	const struct pairing_track *t = &p->tracks[track];
+	const struct entry *parent = t->count && !t->entries[t->count - 1].lost ? &t->entries[t->count - 1] : NULL;
 	struct trace_slice slice = {
 		.track = track,
 		.name = e->name,
@@ -142,6 +184,9 @@ static int report(struct trace_pairing *p, uint32_t track, const struct entry *e
 		.end = end,
 		.cpu = e->cpu,
 		.end_event = p->event,
+		.parent_name = parent ? parent->name : 0,
+		.parent_kind = parent ? parent->kind : 0,
+		.nested = open_count(p, e) && *open_count(p, e),
 	};
 
 	if (e->feed == p->feed && e->feed) {
@@ -166,7 +211,7 @@ static int cut(struct trace_pairing *p, uint32_t track, uint32_t size, int64_t e
 			t->count -= t->size == top->depth;
 			continue;
 		}
-		gone = pop(t);
+		gone = pop(p, t);
 		rc = report(p, track, &gone, end, SLICE_UNFINISHED);
 	}
 	return rc;
@@ -203,16 +248,17 @@ static int sync_track(struct trace_pairing *p, const struct trace_open_slice *op
 
 	if (!t)
 		return -ENOMEM;
+	turn_to(p, open->track);
 	t->synced = p->feed;
 	t->domain = p->batch->domain;
 	common = common_depth(t, open, count);
 	rc = cut(p, open->track, common, p->batch->first_time);
 	for (size_t i = common; rc == 0 && i < count; i++)
-		rc = push(t, (struct entry){ .lost = open[i].name == 0,
-					     .kind = open[i].kind,
-					     .cpu = EVENT_CPU_UNKNOWN,
-					     .name = open[i].name,
-					     .begin = open[i].begin });
+		rc = push(p, t, (struct entry){ .lost = open[i].name == 0,
+						.kind = open[i].kind,
+						.cpu = EVENT_CPU_UNKNOWN,
+						.name = open[i].name,
+						.begin = open[i].begin });
 	return rc;
 }
 
@@ -229,8 +275,10 @@ static int sync_tracks(struct trace_pairing *p)
 		rc = sync_track(p, &b->open[i], end - i);
 	}
 	for (size_t t = 0; rc == 0 && t < p->track_count; t++)
-		if (p->tracks[t].size && p->tracks[t].synced != p->feed && p->tracks[t].domain == b->domain)
+		if (p->tracks[t].size && p->tracks[t].synced != p->feed && p->tracks[t].domain == b->domain) {
+			turn_to(p, (uint32_t)t);
 			rc = cut(p, (uint32_t)t, 0, b->first_time);
+		}
 	return rc;
 }
 
@@ -268,11 +316,11 @@ static int end_slice(struct trace_pairing *p, uint32_t track, uint32_t depth, in
 	struct entry top;
 	int rc = cut(p, track, depth + 1, time);
 
-	rc = rc ? rc : fill(t, depth + 1, t->last_time);
+	rc = rc ? rc : fill(p, t, depth + 1, t->last_time);
 	if (rc)
 		return rc;
-	top = pop(t);
-	return report(p, track, &top, time, 0);
+	top = pop(p, t);
+	return report(p, track, &top, time, trace_batch_present(p->batch, p->event) & 1u << FIELD_LINK ? SLICE_GOES_ON : 0);
 }
 
 static int take_event(struct trace_pairing *p, uint32_t track, uint32_t i)
@@ -297,9 +345,9 @@ static int take_event(struct trace_pairing *p, uint32_t track, uint32_t i)
 		rc = end_slice(p, track, depth, time);
 	} else {
 		rc = cut(p, track, depth, time);
-		rc = rc ? rc : fill(t, depth, t->last_time);
+		rc = rc ? rc : fill(p, t, depth, t->last_time);
 		if (rc == 0 && phase == PHASE_BEGIN)
-			rc = push(t, entry_of(p, i));
+			rc = push(p, t, entry_of(p, i));
 	}
 	t->last_time = time;
 	return rc;
@@ -312,6 +360,7 @@ static int take_segment(struct trace_pairing *p, const struct trace_segment *s)
 
 	if (!t)
 		return -ENOMEM;
+	turn_to(p, s->track);
 	if (t->last_time == 0 || t->domain != p->batch->domain)
 		t->last_time = p->batch->first_time;
 	t->domain = p->batch->domain;
@@ -342,7 +391,11 @@ int trace_pairing_finish(struct trace_pairing *p, int64_t end, trace_slice_fn fn
 	p->batch = NULL;
 	p->fn = fn;
 	p->arg = arg;
-	for (size_t i = 0; rc == 0 && i < p->track_count; i++)
+	for (size_t i = 0; rc == 0 && i < p->track_count; i++) {
+		if (p->tracks[i].size == 0)
+			continue;
+		turn_to(p, (uint32_t)i);
 		rc = cut(p, (uint32_t)i, 0, end);
+	}
 	return rc;
 }

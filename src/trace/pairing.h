@@ -13,6 +13,8 @@
 #define SLICE_UNFINISHED 1u /* never ended: end is the time of the end of the trace or of its track */
 #define SLICE_BEGIN_LOST 2u /* begin was lost: begin is the earliest time it can have had */
 
+#define SLICE_GOES_ON 4u    /* a part of one range: the next part begins where this one ends, outside the slice around it */
+
 struct trace_slice {
 	uint32_t track, name;
 	uint8_t kind;
@@ -23,6 +25,9 @@ struct trace_slice {
 	const struct trace_batch *batch; /* of the begin or complete event, when it is the batch at hand; else NULL */
 	uint32_t event;                  /* its index there */
 	uint32_t end_event;              /* index in the batch at hand of the event at which it is reported */
+	uint32_t parent_name;            /* of the slice around it, if its begin was seen; else kind and name are 0 */
+	uint8_t parent_kind;
+	bool nested; /* inside another of the same name; see trace_pairing_count_names() */
 };
 
 typedef int (*trace_slice_fn)(void *arg, const struct trace_slice *slice);
@@ -30,6 +35,8 @@ typedef int (*trace_slice_fn)(void *arg, const struct trace_slice *slice);
 struct trace_pairing;
 int trace_pairing_new(struct trace_pairing **ret);
 void trace_pairing_free(struct trace_pairing *p);
+/* Before the first batch: tell for names below `limit` whether slices of theirs are nested.  Takes 4 bytes a name. */
+int trace_pairing_count_names(struct trace_pairing *p, size_t limit);
 /* Each batch also says what was open before it, so feeding may start anywhere and leave out blocks that cannot be read;
  * slices that ended in one of these are reported as unfinished.  Non-zero results of fn stop and are returned. */
 int trace_pairing_feed(struct trace_pairing *p, const struct trace_batch *batch, trace_slice_fn fn, void *arg);

@@ -152,6 +152,8 @@ size_t trace_reader_stack_count(const struct trace_reader *r);
 const struct trace_stack *trace_reader_stack(const struct trace_reader *r, uint32_t id);
 size_t trace_reader_frame_count(const struct trace_reader *r);
 const struct trace_frame *trace_reader_frame(const struct trace_reader *r, uint32_t id);
+/* The function that a string, as the name of an event, stands for; NULL when it is a plain one. */
+const struct trace_frame *trace_reader_function(const struct trace_reader *r, uint32_t string);
 
 /* Info: the merged map's value of a key.  Returns 0 or -ENOENT. */
 int trace_reader_info_integer(const struct trace_reader *r, const char *key, int64_t *ret);

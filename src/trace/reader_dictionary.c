@@ -152,7 +152,8 @@ static int read_string(struct trace_reader *r, struct cursor *in)
 	if (!text)
 		return -ENOMEM;
 	free(s->text);
-	*s = (struct reader_string){ text, (uint32_t)size };
+	s->text = text;
+	s->size = (uint32_t)size;
 	return 0;
 }
 
@@ -287,11 +288,23 @@ static int read_stack(struct trace_reader *r, struct cursor *in)
 	return 0;
 }
 
+/* The string may come later in the same block. */
+static int read_function(struct trace_reader *r, struct cursor *in)
+{
+	uint32_t string = read_u32(in), frame = read_u32(in);
+	struct reader_string *s;
+	int rc = in->bad || string == 0 || frame == UINT32_MAX ? -EBADMSG : reserve_entry(r, &r->strings, string, &s);
+
+	if (rc == 0)
+		s->frame = frame + 1;
+	return rc;
+}
+
 typedef int (*entry_fn)(struct trace_reader *r, struct cursor *in);
 static const entry_fn entry_readers[] = {
 	[SBT_STRING] = read_string, [SBT_HOST] = read_host,     [SBT_PROCESS] = read_process,
 	[SBT_TRACK] = read_track,   [SBT_DEVICE] = read_device, [SBT_CLOCK_DOMAIN] = read_clock_domain,
-	[SBT_FRAME] = read_frame,   [SBT_STACK] = read_stack,
+	[SBT_FRAME] = read_frame,   [SBT_STACK] = read_stack,   [SBT_FUNCTION] = read_function,
 };
 
 static int read_entries(struct trace_reader *r, struct cursor in)
@@ -405,4 +418,11 @@ size_t trace_reader_frame_count(const struct trace_reader *r)
 const struct trace_frame *trace_reader_frame(const struct trace_reader *r, uint32_t id)
 {
 	return find_entry(&r->frames, id);
+}
+
+const struct trace_frame *trace_reader_function(const struct trace_reader *r, uint32_t string)
+{
+	const struct reader_string *s = find_entry(&r->strings, string);
+
+	return s && s->frame ? trace_reader_frame(r, s->frame - 1) : NULL;
 }

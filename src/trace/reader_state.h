@@ -26,6 +26,7 @@ struct entry_table {
 struct reader_string {
 	char *text; /* NUL-terminated */
 	uint32_t size;
+	uint32_t frame; /* plus one; 0: not a function's */
 };
 
 struct reader_info {

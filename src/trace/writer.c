@@ -77,6 +77,16 @@ uint32_t trace_writer_string(struct trace_writer *w, const char *text, size_t si
 	return dictionary_string(&w->dictionary, text, size);
 }
 
+uint32_t trace_writer_function(struct trace_writer *w, const struct trace_function *function)
+{
+	return dictionary_function(&w->dictionary, function);
+}
+
+uint32_t trace_writer_frame_name(struct trace_writer *w, const struct trace_frame *frame, const char *text, size_t size)
+{
+	return dictionary_frame_name(&w->dictionary, frame, text, size);
+}
+
 int trace_writer_host(struct trace_writer *w, const struct trace_host *host)
 {
 	return dictionary_host(&w->dictionary, host);

@@ -95,6 +95,15 @@ struct trace_frame {
 	uint32_t function, file, line, module;
 	uint64_t address;
 };
+/* A function of the program.  Names may be of any bytes; an empty one is not known. */
+struct trace_text {
+	const char *data;
+	size_t size;
+};
+struct trace_function {
+	struct trace_text module, qualname, file;
+	uint32_t line;
+};
 struct trace_stack {
 	uint32_t id;
 	uint32_t count;
@@ -131,6 +140,15 @@ int trace_writer_open(struct trace_writer **ret, int fd, const struct trace_writ
 
 /* Interns by content; returns the string's number (never 0), or 0 when out of memory. */
 uint32_t trace_writer_string(struct trace_writer *w, const char *text, size_t size);
+
+/*
+ * The name of events that are calls of a function: "module.qualname" (the qualified name alone where there is no module or
+ * it is "builtins"), tied to a frame that says where the function is.  Interned by all that is known of the function, and
+ * never the number of a plain string: two functions of the same name at different places have different numbers.  0 when
+ * out of memory.  trace_writer_frame_name() is the same for a frame that has been defined, under any text.
+ */
+uint32_t trace_writer_function(struct trace_writer *w, const struct trace_function *function);
+uint32_t trace_writer_frame_name(struct trace_writer *w, const struct trace_frame *frame, const char *text, size_t size);
 
 int trace_writer_host(struct trace_writer *w, const struct trace_host *host);
 int trace_writer_process(struct trace_writer *w, const struct trace_process *process);
@@ -177,7 +195,7 @@ int trace_writer_flush(struct trace_writer *w, struct error *err);
  */
 struct trace_writer_totals {
 	uint64_t events;    /* written or pending, `lost` events included */
-	uint64_t losses;    /* `lost` events among them */
+	uint64_t losses;    /* `lost` events among them; not those of reason 9, which are the program's */
 	uint64_t lost;      /* see above */
 	uint64_t unwritten; /* events of blocks that could not be written */
 	uint64_t dropped;   /* events in segments that were removed */

@@ -57,7 +57,7 @@ class Trace:
         self.data, self.size = data, len(data)
         self.header, self.trailer, self.info, self.pairs, self.open = None, None, {}, {}, {}
         self.blocks, self.events, self.damage, self.malformed, self.skipped = [], [], [], [], []
-        for table, _ in ENTRIES.values():  # strings, hosts, processes, tracks, devices, clocks, frames, stacks
+        for table, _ in ENTRIES.values():  # strings, hosts, processes, tracks, devices, clocks, frames, stacks, functions
             setattr(self, table, {})
         self._fits, self._holes = {}, 0
         self._walk()
@@ -201,6 +201,13 @@ class Trace:
         for stacks in state.values():
             for track, stack in stacks.items():
                 yield from unfinished(track, stack, 0)
+
+    def function(self, name):
+        """What an event's name says of a function of the program (4), as text; None if it is a plain name."""
+        if name not in self.functions:
+            return None
+        frame = self.frames[self.functions[name]["frame"]]
+        return {"line": frame["line"], **{key: self.strings.get(frame[key], "") for key in ("function", "file", "module")}}
 
     def ns(self, ticks, domain=0):
         """CLOCK_MONOTONIC_RAW of a time (5)."""

@@ -28,7 +28,8 @@ ENTRIES = {kind: (table, [field.split("=") for field in body.split()]) for kind,
     (5, "devices", "host=hosts index=uv kind=u8 name=strings properties=map"),
     (6, "clocks", "kind=u8 host=hosts rate=uv name=strings"),
     (7, "frames", "function=strings file=strings line=uv module=strings address=uv"),
-    (8, "stacks", "frames=list"))}
+    (8, "stacks", "frames=list"),
+    (9, "functions", "frame=frames"))}  # its number is a string's
 
 Entry = namedtuple("Entry", "table number value references rest")  # table is None if the type is unknown
 Open = namedtuple("Open", "kind name begin")  # an open slice; kind and name are 0 if its begin was lost
@@ -314,4 +315,6 @@ def dictionary_entry(kind, body):
             other = body.uv() - what.startswith("?")
             value[name] = other if other >= 0 else None
             references += [(what.lstrip("?"), other)] if other >= 0 else []
+    if table == "functions":
+        references.append(("strings", number))
     return Entry(table, number, value, references, body.left())

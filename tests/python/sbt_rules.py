@@ -9,11 +9,13 @@ from itertools import chain, zip_longest
 from sbt_payload import BEGIN, COMPLETE, DEPTH, END, ENTRIES, LOST, NAME, STACK, TIME, advance, wrap
 
 EVENTS, DICTIONARY, CLOCK, INFO, INDEX = 1, 2, 3, 4, 5
-NAMES, UNWRITTEN, DROPPED = 5, 6, 7  # reasons for a loss
+NAMES, UNWRITTEN, DROPPED, UNSEEN = 5, 6, 7, 9  # reasons for a loss
+MINOR = 1  # later versions may have what is not known here
 MUTABLE = {"start", "end", "flags", "name", "command_line", "rate", "properties"}
 INFO_TYPES = {"producer": str, "command": list, "cwd": str, "hostname": str, "start_ticks": int, "settings": dict,
               "exit_status": int, "signal": int, "complete": bool, "recovered": bool, "produced": int, "recorded": int,
-              "lost": int, "names_refused": int, "dropped_events": int}
+              "lost": int, "names_refused": int, "dropped_events": int, "refused_processes": int, "skipped_calls": int,
+              "functions": int, "functions_skipped": int, "notes": list}
 
 
 def check(trace):
@@ -22,7 +24,7 @@ def check(trace):
 
 
 def file_rules(trace):
-    if trace.header and trace.header["minor"] == 0 and (trace.header["size"] != 64 or any(trace.header["reserved"])):
+    if trace.header and trace.header["minor"] <= MINOR and (trace.header["size"] != 64 or any(trace.header["reserved"])):
         yield 0, "the size of the file header is not 64 or its reserved bytes are not 0"
     for domain, clock in trace.clocks.items():
         if clock["kind"] in (1, 2) and trace.events and not trace.damage and domain not in trace.pairs:
@@ -36,7 +38,7 @@ def header_rules(trace):
             yield block.offset, f"the header says {block.count} entries, there are {count_of(block)}"
         if known and block.kind != EVENTS and (block.first, block.last, block.lost) != (0, 0, 0):
             yield block.offset, "times or lost in a block without events"
-        if known and trace.minor == 0 and block.flags & ~(block.kind == DICTIONARY):
+        if known and trace.minor <= MINOR and block.flags & ~(block.kind == DICTIONARY):
             yield block.offset, f"unknown flags {block.flags:#x}"
         if any(trace.data[block.end:block.next]):
             yield block.end, "padding is not 0"
@@ -68,8 +70,10 @@ def events_rules(trace):
             if not mask >> TIME & 1 or phase in (BEGIN, END) and not mask >> DEPTH & 1:
                 yield block.offset, f"the shape of kind {kind} and phase {phase} lacks its time or depth"
         lost = [event for event in events.list if event.kind == LOST]
-        if any(e.phase != COMPLETE or e.count is None or e.reason not in range(1, 9) for e in lost):
+        if any(e.phase != COMPLETE or e.count is None or e.reason not in range(1, UNSEEN + (trace.minor > 0)) for e in lost):
             yield block.offset, "a lost event is not complete or lacks its count or reason"
+        if any(e.reason == UNSEEN and e.count for e in lost):
+            yield block.offset, "calls that were not seen are counted"
         lost = sum(event.count or 0 for event in lost if event.reason != NAMES)
         if lost != block.lost:
             yield block.offset, f"the header says {block.lost} lost, the events {lost}"
@@ -145,7 +149,11 @@ def define(trace, block, known):
             yield "string 0 is defined"
         if entry.table == "devices" and entry.value["properties"] is None:
             yield f"properties of device {entry.number} are not a MessagePack map"
-        if entry.rest and trace.minor == 0:
+        if entry.table == "functions" and trace.minor == 0:
+            yield f"string {entry.number} is a function, in a file of version 1.0"
+        if entry.table == "functions" and entry.number == 0:
+            yield "string 0 is a function"
+        if entry.rest and trace.minor <= MINOR:
             yield f"{entry.table} {entry.number} has {entry.rest} bytes too many"
         known[entry.table][entry.number] = entry.value
 
@@ -173,6 +181,10 @@ def info_rules(trace):
         for key, value in block.content.items():
             if not isinstance(value, INFO_TYPES.get(key, object)):
                 yield block.offset, f"info key {key} is of the wrong type"
+        notes = block.content.get("notes")
+        if isinstance(notes, list) and (len(notes) > 64 or len(set(map(str, notes))) < len(notes)
+                                        or not all(isinstance(note, str) and len(note.encode()) <= 500 for note in notes)):
+            yield block.offset, "notes are too many, too long, repeated or no strings"
 
 
 def index_rules(trace):

@@ -490,7 +490,7 @@ def test_full_dictionaries_are_full():
 
 
 def test_unknown_things_are_skipped():
-    file = started(minor=1)
+    file = started(minor=2)
     file.block(77, b"whatever", count=3, first=9)
     file.block(2, b"?", codec=9)
     file.dictionary(entry(99, b"new"), entry(1, 5, b"five"), entry(2, 3, 1, 0, 0, b"more bytes"))

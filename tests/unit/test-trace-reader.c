@@ -412,6 +412,32 @@ static void dictionary_numbers_are_not_believed(void **state)
 	buffer_release(&g.file);
 }
 
+/* Entries that tie a string to a frame: in any order, longer than known, and not believed. */
+static void functions_are_not_believed(void **state)
+{
+	/* function 3 -> frame 0; string 3 "f"; frame 0: function 3, file 0, line 9, module 0, address 0 */
+	static const char good[] = "\x09\x03\x03\x00z\x01\x02\x03" "f\x07\x06\x00\x03\x00\x09\x00\x00";
+	struct trace_reader *r;
+	struct forge g;
+
+	(void)state;
+	forge_begin(&g);
+	forge_block(&g, (struct sbt_block){ .kind = SBT_DICTIONARY, .count = 3 }, good, sizeof good - 1);
+	forge_block(&g, (struct sbt_block){ .kind = SBT_DICTIONARY, .count = 1 }, "\x09\x02\x04\x07", 4); /* neither is there */
+	forge_block(&g, (struct sbt_block){ .kind = SBT_DICTIONARY, .count = 1 }, "\x09\x02\x00\x00", 4); /* no string */
+	forge_block(&g, (struct sbt_block){ .kind = SBT_DICTIONARY, .count = 1 }, "\x09\x01\x03", 3);      /* cut off */
+	forge_block(&g, (struct sbt_block){ .kind = SBT_DICTIONARY, .count = 1 }, "\x09\x06\xf0\xff\xff\xff\x0f\x00", 8);
+	forge_block(&g, (struct sbt_block){ .kind = SBT_DICTIONARY, .count = 1 }, "\x09\x06\x03\xff\xff\xff\xff\x0f", 8);
+	assert_int_equal(trace_reader_open_memory(&r, g.file.data, g.file.size, NULL), 0);
+	assert_int_equal(trace_reader_report(r)->damage_count, 4);
+	assert_string_equal(trace_reader_string(r, 3, NULL), "f");
+	assert_int_equal(trace_reader_function(r, 3)->line, 9);
+	assert_null(trace_reader_function(r, 4));
+	assert_string_equal(trace_reader_string(r, 4, NULL), "");
+	trace_reader_close(r);
+	buffer_release(&g.file);
+}
+
 /* ---- Windows ---- */
 
 static void expect_window(const struct trace_reader *r, int64_t from, int64_t to, size_t first, size_t end)
@@ -580,6 +606,7 @@ int main(void)
 		cmocka_unit_test(lies),
 		cmocka_unit_test(unknown_things_are_passed_over),
 		cmocka_unit_test(dictionary_numbers_are_not_believed),
+		cmocka_unit_test(functions_are_not_believed),
 		cmocka_unit_test(windows),
 		cmocka_unit_test(tail),
 		cmocka_unit_test(tail_dictionary),

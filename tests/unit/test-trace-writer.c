@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/msgpack.h"
+#include "trace/copy.h"
 
 /* Begin and end of a scope, `count` times. */
 static void put_scopes(struct fixture *f, uint32_t track, uint64_t *time, uint32_t count)
@@ -36,6 +37,132 @@ static void strings_are_interned(void **state)
 		assert_int_equal(trace_writer_string(f.w, text, (size_t)snprintf(text, sizeof text, "name-%d", i)),
 				 numbers[i]);
 	assert_int_equal(trace_writer_string(f.w, "decode", 6), first);
+	fixture_close(&f);
+}
+
+static uint32_t put_function(struct fixture *f, const char *module, const char *function, const char *file, uint32_t line)
+{
+	return trace_writer_function(f->w, &(struct trace_function){ { module, strlen(module) },
+								     { function, strlen(function) },
+								     { file, strlen(file) },
+								     line });
+}
+
+static void expect_function(const struct trace_reader *r, uint32_t name, const char *text, const char *file, uint32_t line)
+{
+	const struct trace_frame *frame = trace_reader_function(r, name);
+
+	assert_string_equal(trace_reader_string(r, name, NULL), text);
+	assert_non_null(frame);
+	assert_string_equal(trace_reader_string(r, frame->file, NULL), file);
+	assert_int_equal(frame->line, line);
+}
+
+/* Functions are told apart by all that is known of them; plain names are not functions. */
+static void functions_are_interned(void **state)
+{
+	struct trace_reader *r;
+	struct fixture f;
+	uint32_t here, there, plain, other, many[3000];
+	char text[16];
+
+	(void)state;
+	fixture_open(&f, NULL);
+	trace_writer_frame(f.w, &(struct trace_frame){ .id = 4, .line = 77 }); /* somebody else's */
+	plain = trace_writer_string(f.w, "m.f", 3);
+	here = put_function(&f, "m", "f", "a.py", 1);
+	there = put_function(&f, "m", "f", "a.py", 2);
+	other = put_function(&f, "", "m.f", "a.py", 1);
+	assert_true(here && there && other);
+	assert_true(here != there && here != plain && there != plain && other != here);
+	assert_int_equal(put_function(&f, "m", "f", "a.py", 1), here);
+	assert_int_equal(trace_writer_string(f.w, "m.f", 3), plain);
+	for (uint32_t i = 0; i < 3000; i++) {
+		snprintf(text, sizeof text, "f%u", i % 1000);
+		many[i] = put_function(&f, "many", text, "b.py", i);
+		assert_true(trace_writer_string(f.w, text, strlen(text)) != many[i]);
+	}
+	for (uint32_t i = 0; i < 3000; i++) {
+		snprintf(text, sizeof text, "f%u", i % 1000);
+		assert_int_equal(put_function(&f, "many", text, "b.py", i), many[i]);
+	}
+	assert_int_equal(put_function(&f, "m", "f", "a.py", 1), here);
+	assert_int_equal(trace_writer_string(f.w, "m.f", 3), plain);
+	fixture_finish(&f);
+	r = fixture_read(&f);
+	assert_int_equal(trace_reader_report(r)->damage_count, 0);
+	expect_function(r, here, "m.f", "a.py", 1);
+	expect_function(r, there, "m.f", "a.py", 2);
+	expect_function(r, other, "m.f", "a.py", 1);
+	expect_function(r, many[2999], "many.f999", "b.py", 2999);
+	assert_null(trace_reader_function(r, plain));
+	assert_null(trace_reader_function(r, 0));
+	assert_null(trace_reader_function(r, UINT32_MAX));
+	assert_int_equal(trace_reader_frame(r, 4)->line, 77);
+	trace_reader_close(r);
+	fixture_close(&f);
+}
+
+/* A copy has the same functions, also when the trace comes in pieces that repeat them. */
+static void copies_keep_functions(void **state)
+{
+	struct trace_batch batch = TRACE_BATCH_INIT;
+	struct trace_reader *from, *r;
+	struct fixture f, copy;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	put_scope(&f, 0, 10, PHASE_INSTANT, trace_writer_string(f.w, "m.f", 3), 0);
+	put_scope(&f, 0, 11, PHASE_INSTANT, put_function(&f, "m", "f", "a.py", 1), 0);
+	put_scope(&f, 0, 12, PHASE_INSTANT, put_function(&f, "m", "f", "a.py", 2), 0);
+	fixture_finish(&f);
+	from = fixture_read(&f);
+	fixture_open(&copy, NULL);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(trace_copy(from, copy.w, NULL), 0);
+	put_scope(&copy, 0, 13, PHASE_INSTANT, put_function(&copy, "m", "f", "a.py", 1), 0);
+	put_scope(&copy, 0, 14, PHASE_INSTANT, put_function(&copy, "m", "f", "a.py", 3), 0);
+	fixture_finish(&copy);
+	r = fixture_read(&copy);
+	assert_int_equal(trace_reader_decode(r, 0, &batch, NULL), 0);
+	assert_int_equal(batch.count, 8);
+	assert_null(trace_reader_function(r, batch.name[0]));
+	expect_function(r, batch.name[1], "m.f", "a.py", 1);
+	expect_function(r, batch.name[2], "m.f", "a.py", 2);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(batch.name[3 + i], batch.name[i]);
+	assert_int_equal(batch.name[6], batch.name[1]);
+	expect_function(r, batch.name[7], "m.f", "a.py", 3);
+	assert_int_equal(trace_reader_frame_count(r), 3);
+	trace_batch_release(&batch);
+	trace_reader_close(r);
+	trace_reader_close(from);
+	fixture_close(&copy);
+	fixture_close(&f);
+}
+
+/* What a program did not see is an event of its own and no loss that the writer has to account for. */
+static void unseen_time_is_no_loss(void **state)
+{
+	struct event_slot slot = { .time = 10, .value = 5, .cpu = EVENT_CPU_UNKNOWN, .kind = EVENT_LOST,
+				   .flags = EVENT_FLAGS(PHASE_COMPLETE, FIELD_DURATION, 0) };
+	struct trace_writer_totals totals;
+	struct fixture f;
+	uint8_t list[32];
+	size_t size = list_number(list, list_number(list, 0, FIELD_COUNT, 0), FIELD_REASON, LOST_UNSEEN);
+
+	(void)state;
+	fixture_open(&f, NULL);
+	assert_int_equal(trace_writer_event(f.w, 0, &slot, list, size, NULL), 0);
+	size = list_number(list, list_number(list, 0, FIELD_COUNT, 3), FIELD_REASON, LOST_OVERWRITTEN);
+	assert_int_equal(trace_writer_event(f.w, 0, &slot, list, size, NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		totals = trace_writer_totals(f.w);
+		assert_int_equal(totals.events, 2);
+		assert_int_equal(totals.losses, 1);
+		assert_int_equal(totals.lost, 3);
+		assert_int_equal(trace_writer_flush(f.w, NULL), 0);
+	}
 	fixture_close(&f);
 }
 
@@ -472,6 +599,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strings_are_interned),
+		cmocka_unit_test(functions_are_interned),
+		cmocka_unit_test(copies_keep_functions),
+		cmocka_unit_test(unseen_time_is_no_loss),
 		cmocka_unit_test(runs_become_segments),
 		cmocka_unit_test(runs_out_of_range),
 		cmocka_unit_test(malformed_slots),
