@@ -17,6 +17,7 @@ int cmd_config(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_info(int argc, char **argv);
+int cmd_record(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 

@@ -19,7 +19,7 @@ static int print(const struct info *info, enum format format)
 
 	printer_stdout(&out);
 	if (format == FORMAT_JSON)
-		info_print_json(info, &out);
+		printer_check(&out, info_json(info, &out.buf));
 	else
 		info_print_text(info, &out);
 	return printer_close(&out);
@@ -56,7 +56,8 @@ int cmd_info(int argc, char **argv)
 	const struct option_row rows[] = {
 		OPTION_CHOICE(0, "format", "text|json", &format, formats, "how to print; text unless given"),
 		OPTION_INT(0, "top", "N", &top, 0, 1000000,
-			   "list the N scopes with the most time, and the N busiest threads; 10 unless given"),
+			   "list the N scopes, functions and operators with the most time, and the N busiest threads; 10 unless "
+			   "given"),
 		OPTION_END,
 	};
 	const struct options options = {
@@ -64,8 +65,8 @@ int cmd_info(int argc, char **argv)
 		.arguments = "[options] TRACE",
 		.description =
 			"Says what is in a trace: how long it is, what ran, its hosts, processes and threads, events "
-			"by kind, what was lost and why, how good the clock is, what is damaged, and which scopes "
-			"took the most time.",
+			"by kind, what was lost and why, how good the clock is, what is damaged, and which scopes, "
+			"functions and operators took the most time.",
 		.examples = "  inferscope info trace.sbt\n"
 			    "  inferscope info --top 30 trace.sbt\n"
 			    "  inferscope info --format json trace.sbt\n",

@@ -14,9 +14,12 @@
 #include "base/text.h"
 #include "cmd/builtin.h"
 #include "cmd/command.h"
+#include "cmd/install_path.h"
 #include "cmd/options.h"
-#include "cmd/runtime_path.h"
-#include "record/recorder.h"
+#include "cmd/recording.h"
+#include "record/doors.h"
+
+#define LOG_TAG "run"
 
 /* ---- What to run ------------------------------------------------------------- */
 
@@ -118,8 +121,8 @@ static void print_closing_line(const struct recorder_result *r, const char *trac
 
 	fprintf(stderr, "inferscope: ");
 	if (r->totals.processes == 0 && r->totals.refused_processes == 0)
-		fprintf(stderr, "nothing to record: the program does not use inferscope.h, or may not load the runtime "
-				"(it is static, or has raised privileges)");
+		fprintf(stderr, "nothing to record: the program uses neither Python nor inferscope.h, or may not load the runtime "
+				"(it is static, has raised privileges, or is a Python that 'inferscope doctor' does not list)");
 	else
 		print_counts(r, kept);
 	(void)text_append_terminal(&name, trace, strlen(trace), 0);
@@ -130,60 +133,77 @@ static void print_closing_line(const struct recorder_result *r, const char *trac
 	buffer_release(&name);
 }
 
-static void report(const struct recorder_result *r, const char *trace)
+static void print_warning(void *arg, const char *sentence)
 {
-	char a[32];
+	(void)arg;
+	warning("%s", sentence);
+}
 
-	if (r->trouble.code)
-		warning("the trace is not whole: %s%s%s%s", r->trouble.text, r->unwritten ? "; " : "",
-			r->unwritten ? text_group_digits(a, r->unwritten) : "", r->unwritten ? " events could not be written" : "");
-	if (r->totals.refused_processes)
-		warning("%u process%s could not be recorded: no room for %s in the session folder", r->totals.refused_processes,
-			r->totals.refused_processes == 1 ? "" : "es", r->totals.refused_processes == 1 ? "it" : "them");
-	if (r->totals.names_refused)
-		warning("%s events have the name [too many names]: put what varies in metadata, not in names",
-			text_group_digits(a, r->totals.names_refused));
-	if (r->totals.lost > r->unwritten)
-		warning("events were lost: try a larger --trace-size-mb, or fewer events");
-	print_closing_line(r, trace);
+static void print_taken_doors(const char *runtime)
+{
+	char sentence[LOG_MESSAGE_MAX];
+
+	for (size_t i = 0; doors_taken(i, runtime, sentence, sizeof sentence); i++)
+		if (sentence[0])
+			warning("%s", sentence);
 }
 
 /* ---- The command ------------------------------------------------------------- */
 
-static int record(const struct config *config, char *const argv[])
+/* What our runtime and our Python package read, where it is not what they assume, or not what they would inherit. */
+static int make_variables(const struct config *config, struct variables *variables)
 {
-	struct recorder_options options = {
-		.argv = argv,
-		.trace_path = config_string(config, CONFIG_TRACE),
-		.budget_bytes = (uint64_t)config_integer(config, CONFIG_TRACE_SIZE_MB) << 20,
-		.overflow = (enum ring_overflow)config_integer(config, CONFIG_OVERFLOW),
-		.block_timeout_ms = (uint32_t)config_integer(config, CONFIG_BLOCK_TIMEOUT_MS),
-		.max_file_bytes = (uint64_t)config_integer(config, CONFIG_MAX_FILE_MB) << 20,
-		.last_seconds = (double)config_integer(config, CONFIG_LAST_SECONDS),
-		.leave_streams = true,
-	};
+	static const enum config_key keys[] = { CONFIG_CALLS,  CONFIG_C_CALLS, CONFIG_OPS,
+						CONFIG_SHAPES, CONFIG_INCLUDE, CONFIG_EXCLUDE };
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0] && rc == 0; i++) {
+		const struct config_key_info *info = &config_keys[keys[i]];
+		const struct config_value *value = config_value(config, keys[i]);
+		bool flag = info->type == CONFIG_BOOL;
+
+		if (strcmp(value->text, info->initial) != 0 || getenv(info->environment))
+			rc = variables_set(variables, info->environment, !flag ? value->text : value->number ? "1" : "0");
+	}
+	return rc;
+}
+
+static int record_with(const struct config *config, struct recorder_options *options)
+{
 	struct recorder_result result;
 	struct error err = { 0 };
-	char *runtime = runtime_path_find(), *culprit = NULL;
 
-	if (!runtime)
-		return fail(EXIT_ENVIRONMENT, "libinferscope-rt.so is not beside this program nor where it was installed; "
-					      "install InferScope again");
-	if (!runtime_path_trusted(runtime, &culprit)) {
-		fail(EXIT_ENVIRONMENT, "no program would load %s: others can write to %s; try 'chmod go-w' on it", runtime,
-		     culprit ? culprit : "it");
-		free(culprit);
-		free(runtime);
-		return EXIT_ENVIRONMENT;
-	}
-	options.runtime_path = runtime;
-	if (recorder_run(&options, &result, &err) != 0) {
-		free(runtime);
+	if (recorder_run(options, &result, &err) != 0)
 		return fail_with(&err, EXIT_ENVIRONMENT);
-	}
-	free(runtime);
-	report(&result, options.trace_path);
+	recording_warnings(&result, print_warning, NULL);
+	if (config_integer(config, CONFIG_LOG_LEVEL) <= LOG_LEVEL_INFO)
+		print_taken_doors(options->runtime_path);
+	print_closing_line(&result, options->trace_path);
 	return result.exit_status;
+}
+
+static int record(const struct config *config, char *const argv[])
+{
+	struct recorder_options options = recording_settings(config);
+	struct variables variables = { NULL, 0 };
+	char *runtime = recording_runtime(), *door = install_path_door();
+	int status = EXIT_ENVIRONMENT;
+
+	if (!door)
+		log_debug("there is no folder with our sitecustomize.py, so Python is not recorded");
+	options.argv = argv;
+	options.runtime_path = runtime;
+	options.python_door = door;
+	options.variables = &variables;
+	options.leave_streams = true;
+	if (runtime && make_variables(config, &variables) != 0)
+		fail(EXIT_ENVIRONMENT, "out of memory");
+	else if (runtime)
+		status = record_with(config, &options);
+	variables_release(&variables);
+	free(door);
+	free(runtime);
+	return status;
 }
 
 static int run(struct config *config, int count, char **arguments)
@@ -211,14 +231,16 @@ int cmd_run(int argc, char **argv)
 {
 	struct config config;
 	const struct option_row rows[] = {
-		OPTION_CONFIG(0, "trace", "FILE", &config, CONFIG_TRACE, "where the trace goes; trace.sbt unless given"),
+		RECORDING_OPTIONS(&config),
+		OPTION_CONFIG(0, "calls", "on|off", &config, CONFIG_CALLS, "record calls of Python functions; on unless given"),
+		OPTION_SWITCH(0, "c-calls", &config, CONFIG_C_CALLS, "record calls from Python of functions written in C as well"),
+		OPTION_CONFIG(0, "include", "PATTERNS", &config, CONFIG_INCLUDE,
+			      "record only these Python functions: globs, with commas between them, over module.function, or over "
+			      "the file when there is a '/' in it"),
+		OPTION_CONFIG(0, "exclude", "PATTERNS", &config, CONFIG_EXCLUDE, "leave these out, of those"),
+		OPTION_CONFIG(0, "ops", "on|off", &config, CONFIG_OPS, "record operators of PyTorch; on unless given"),
+		OPTION_SWITCH(0, "shapes", &config, CONFIG_SHAPES, "record the shapes of what operators are given as well"),
 		OPTION_CONFIG(0, "log-level", "LEVEL", &config, CONFIG_LOG_LEVEL, "what to tell: debug, info, warn or error"),
-		OPTION_CONFIG(0, "trace-size-mb", "N", &config, CONFIG_TRACE_SIZE_MB,
-			      "memory for events on their way to the file, for all processes; 100 unless given"),
-		OPTION_CONFIG(0, "overflow", "wrap|discard|block", &config, CONFIG_OVERFLOW,
-			      "when that memory is full: overwrite the oldest events, refuse new ones, or wait a moment"),
-		OPTION_CONFIG(0, "max-file-mb", "N", &config, CONFIG_MAX_FILE_MB, "drop the oldest events to keep the trace below N MB"),
-		OPTION_CONFIG(0, "last", "SECONDS", &config, CONFIG_LAST_SECONDS, "keep only the last SECONDS of the run, at least"),
 		OPTION_END,
 	};
 	const struct options options = {
@@ -228,7 +250,9 @@ int cmd_run(int argc, char **argv)
 			       "script, module or code runs under the active virtual environment's interpreter, else python3; "
 			       "anything else is executed as it is. The exit status is the program's own, 128 and the number for "
 			       "a signal. An older trace of the same name becomes FILE.old.",
-		.examples = "  inferscope run ./infer --prompt hello\n"
+		.examples = "  inferscope run generate.py --prompt hello\n"
+			    "  inferscope run --c-calls --exclude 'logging.*,*/site-packages/*' -m serving\n"
+			    "  inferscope run ./infer --prompt hello\n"
 			    "  inferscope run --trace night.sbt --last 60 ./serve\n"
 			    "  inferscope run --overflow block -- ./burst --threads 8\n",
 		.rows = rows,

@@ -1,6 +1,7 @@
 /* doctor_checks.c - one function for each thing `inferscope doctor` looks at. */
 #include "cmd/doctor.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -14,7 +15,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "cmd/runtime_path.h"
+#include "cmd/install_path.h"
 #include "record/session.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -140,7 +141,7 @@ static void check_session(struct doctor_finding *f)
 
 static void check_runtime(struct doctor_finding *f)
 {
-	char *path = runtime_path_find();
+	char *path = install_path_runtime();
 
 	if (path) {
 		SAY(f, "%s", path);
@@ -150,6 +151,67 @@ static void check_runtime(struct doctor_finding *f)
 		f->cost = "programs run, but their scopes are not recorded; install InferScope again";
 	}
 	free(path);
+}
+
+#define EXTENSION "_tracer."
+
+static int is_extension(const struct dirent *entry)
+{
+	size_t n = strlen(entry->d_name);
+
+	return strncmp(entry->d_name, EXTENSION, strlen(EXTENSION)) == 0 && n > 3 && strcmp(entry->d_name + n - 3, ".so") == 0;
+}
+
+/* "_tracer.cpython-311-x86_64-linux-gnu.so" is for CPython 3.11, "...-313t-..." for a free-threaded 3.13. */
+static void say_version(struct doctor_finding *f, const char *name)
+{
+	size_t used = strlen(f->detail), rest = sizeof f->detail - used;
+	const char *comma = used ? ", " : "CPython ";
+	int major, n = 0;
+	char minor[8];
+
+	if (sscanf(name, EXTENSION "cpython-%1d%7[0-9a-z]%n", &major, minor, &n) == 2 && n > 0)
+		snprintf(f->detail + used, rest, "%s%d.%s", comma, major, minor);
+	else
+		snprintf(f->detail + used, rest, "%s%.*s", comma, (int)strcspn(name + strlen(EXTENSION), "."),
+			 name + strlen(EXTENSION));
+}
+
+/* The package is the folder above the door. */
+static void say_versions(struct doctor_finding *f, char *door)
+{
+	struct dirent **list;
+	char *slash = strrchr(door, '/');
+	int n, i;
+
+	if (slash)
+		*slash = '\0';
+	n = scandir(door, &list, is_extension, versionsort);
+	for (i = 0; i < n; i++) {
+		say_version(f, list[i]->d_name);
+		free(list[i]);
+	}
+	if (n >= 0)
+		free(list);
+}
+
+static void check_python(struct doctor_finding *f)
+{
+	char *door = install_path_door();
+
+	f->cost = "Python runs, but its calls are not recorded; install InferScope's Python package";
+	f->status = DOCTOR_MISSING;
+	if (door)
+		say_versions(f, door);
+	if (f->detail[0]) {
+		f->cost = NULL;
+		f->status = DOCTOR_OK;
+	} else if (door) {
+		SAY(f, "no extension for any Python in %s", door);
+	} else {
+		SAY(f, "no Python package beside this program or in its lib folder, or others can write to it");
+	}
+	free(door);
 }
 
 static void check_perf(struct doctor_finding *f)
@@ -220,6 +282,7 @@ const struct doctor_check doctor_checks[] = {
 	{ "clock", check_clock },
 	{ "kernel", check_kernel },
 	{ "runtime", check_runtime },
+	{ "python", check_python },
 	{ "sessions", check_session },
 	{ "populate", check_populate },
 	{ "rseq", check_rseq },

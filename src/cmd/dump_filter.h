@@ -15,6 +15,7 @@ struct dump_filter {
 	const char *name;       /* shell pattern, or NULL */
 	int64_t thread;         /* -1: all */
 	int64_t process;        /* -1: all */
+	bool whole_scopes;      /* a scope is one row, as slices of other kinds are */
 	bool windowed;          /* only [from_ns, to_ns), since the start of the trace */
 	int64_t from_ns, to_ns;
 };

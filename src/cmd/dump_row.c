@@ -34,6 +34,14 @@ static const struct {
 static const char *const flag_names[] = { "enclosing", "unfinished", "begin_lost", "unmatched", "continues" };
 #define FLAG_COUNT (sizeof flag_names / sizeof flag_names[0])
 
+const char *dump_row_field_name(unsigned field)
+{
+	for (size_t i = 0; i < PLAIN_FIELDS; i++)
+		if (plain_fields[i].field == field)
+			return plain_fields[i].name;
+	return NULL;
+}
+
 void dump_row_add_fields(struct dump_row *row, const struct trace_batch *batch, uint32_t event)
 {
 	uint64_t left = trace_batch_present(batch, event);
@@ -136,6 +144,16 @@ static void put_times(struct json_writer *j, const struct dump_row *row)
 		json_null(j, "end_us");
 }
 
+/* Text of the trace, where it has any. */
+static void put_text(struct json_writer *j, const char *key, const struct trace_reader *reader, uint32_t string)
+{
+	size_t size;
+	const char *text = trace_reader_string(reader, string, &size);
+
+	if (size)
+		json_string(j, key, text, size);
+}
+
 static void put_place(struct json_writer *j, const struct dump_row *row, const struct trace_reader *reader)
 {
 	struct place place = place_of(row, reader);
@@ -144,6 +162,8 @@ static void put_place(struct json_writer *j, const struct dump_row *row, const s
 
 	if (place.track && track_id_name(place.track))
 		json_unsigned(j, track_id_name(place.track), place.track->os_id);
+	if (place.track && place.track->kind == TRACK_TASK)
+		put_text(j, "task", reader, place.track->name);
 	if (place.process)
 		json_unsigned(j, "process_id", place.process->pid);
 	if (row->cpu != EVENT_CPU_UNKNOWN)
@@ -156,6 +176,18 @@ static void put_place(struct json_writer *j, const struct dump_row *row, const s
 		host = trace_reader_string(reader, where ? where->name : 0, &size);
 		json_string(j, "host", host, size);
 	}
+}
+
+static void put_function(struct json_writer *j, const struct dump_row *row, const struct trace_reader *reader)
+{
+	const struct trace_frame *frame = trace_reader_function(reader, row->name);
+
+	if (!frame)
+		return;
+	put_text(j, "module", reader, frame->module);
+	put_text(j, "file", reader, frame->file);
+	if (frame->line)
+		json_unsigned(j, "line", frame->line);
 }
 
 static void put_reason(struct json_writer *j, uint64_t reason)
@@ -217,6 +249,7 @@ int dump_row_json(const struct dump_row *row, const struct trace_reader *reader,
 	put_times(&j, row);
 	put_place(&j, row, reader);
 	put_fields(&j, row);
+	put_function(&j, row, reader);
 	put_metadata(&j, &row->metadata);
 	for (i = 0; i < FLAG_COUNT; i++)
 		if (row->flags & 1u << i)
@@ -234,7 +267,7 @@ int dump_csv_header(struct buffer *out)
 
 	for (i = 0; i < PLAIN_FIELDS && rc == 0; i++)
 		rc = buffer_printf(out, ",%s", plain_fields[i].name);
-	return rc ? rc : buffer_printf(out, ",reason,flags,metadata\n");
+	return rc ? rc : buffer_printf(out, ",reason,flags,metadata,task_id,task,module,file,line\n");
 }
 
 /* Cells: each puts its comma before itself. */
@@ -320,6 +353,34 @@ static int cells_end(struct buffer *out, const struct dump_row *row)
 	if (rc == 0 && row->metadata.size > 0 && msgpack_to_json(row->metadata.data, row->metadata.size, &text) == 0)
 		rc = text_append_csv(out, (const char *)text.data, text.size);
 	buffer_release(&text);
+	return rc;
+}
+
+static int cell_text(struct buffer *out, const struct trace_reader *reader, uint32_t string)
+{
+	size_t size;
+	const char *text = trace_reader_string(reader, string, &size);
+	int rc = buffer_append(out, ",", 1);
+
+	return rc ? rc : text_append_csv(out, text, size);
+}
+
+/* Columns that came later. */
+static int cells_task_and_function(struct buffer *out, const struct dump_row *row, const struct trace_reader *reader)
+{
+	const struct trace_track *track = trace_reader_track(reader, row->track);
+	const struct trace_frame *frame = trace_reader_function(reader, row->name);
+	bool task = track && track->kind == TRACK_TASK;
+	int rc = cell_number(out, task, task ? track->os_id : 0);
+
+	if (rc == 0)
+		rc = cell_text(out, reader, task ? track->name : 0);
+	if (rc == 0)
+		rc = cell_text(out, reader, frame ? frame->module : 0);
+	if (rc == 0)
+		rc = cell_text(out, reader, frame ? frame->file : 0);
+	if (rc == 0)
+		rc = cell_number(out, frame && frame->line, frame ? frame->line : 0);
 	return rc ? rc : buffer_append(out, "\n", 1);
 }
 
@@ -339,5 +400,7 @@ int dump_row_csv(const struct dump_row *row, const struct trace_reader *reader, 
 		rc = cells_place(out, row, reader);
 	if (rc == 0)
 		rc = cells_fields(out, row);
-	return rc ? rc : cells_end(out, row);
+	if (rc == 0)
+		rc = cells_end(out, row);
+	return rc ? rc : cells_task_and_function(out, row, reader);
 }

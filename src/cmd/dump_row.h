@@ -32,6 +32,9 @@ struct dump_row {
 	struct trace_blob metadata;
 };
 
+/* The name of a field that is shown as it is, NULL for the others. */
+const char *dump_row_field_name(unsigned field);
+
 /* Takes the fields an event has, on top of those that are there already. */
 void dump_row_add_fields(struct dump_row *row, const struct trace_batch *batch, uint32_t event);
 

@@ -100,12 +100,17 @@ static int collect_open(void *arg, const struct trace_slice *slice)
 					   .slice = *slice });
 }
 
-/* Begins of other kinds than scope wait for their end. */
+static bool is_split(const struct walk *w, uint8_t kind)
+{
+	return kind == EVENT_SCOPE && !w->filter->whole_scopes;
+}
+
+/* Begins of slices that are not split in two wait for their end. */
 static bool stands_alone(const struct walk *w, uint32_t event)
 {
 	switch (w->batch->phase[event]) {
 	case PHASE_BEGIN:
-		return w->batch->kind[event] == EVENT_SCOPE;
+		return is_split(w, w->batch->kind[event]);
 	case PHASE_END:
 		return !(w->marks[event] & MARK_PAIRED);
 	default:
@@ -240,15 +245,14 @@ static int emit_slice(struct walk *w, const struct trace_slice *slice)
 				.cpu = slice->cpu,
 				.depth = slice->depth };
 
-	if (ended)
-		row.end_ns = since_start(w, slice->end);
-	else
+	row.end_ns = since_start(w, slice->end);
+	if (!ended)
 		row.flags |= w->at_end && w->cut_short ? ROW_CONTINUES : ROW_UNFINISHED;
 	if (slice->flags & SLICE_BEGIN_LOST)
 		row.flags |= ROW_BEGIN_LOST;
 	if (row.kind == EVENT_NONE && ended)
 		row.kind = w->batch->kind[slice->end_event]; /* the begin was lost, and its kind with it */
-	if (row.kind == EVENT_SCOPE)
+	if (is_split(w, row.kind))
 		return emit_scope_exit(w, &row, slice);
 	row.type = type_name(row.kind);
 	add_slice_fields(w, &row, slice);
@@ -266,7 +270,7 @@ static int carry_begins(struct walk *w)
 
 	for (s = 0; s < b->segment_count; s++) {
 		for (i = b->segments[s].first; i < b->segments[s].first + b->segments[s].count && rc == 0; i++) {
-			if (b->phase[i] != PHASE_BEGIN || b->kind[i] == EVENT_SCOPE || (w->marks[i] & MARK_CLOSED))
+			if (b->phase[i] != PHASE_BEGIN || is_split(w, b->kind[i]) || (w->marks[i] & MARK_CLOSED))
 				continue;
 			row = (struct dump_row){ .track = b->segments[s].track,
 						 .name = b->name[i],
@@ -343,7 +347,7 @@ static int emit_enclosing(struct walk *w, const struct trace_slice *slice)
 				.present = BIT(FIELD_DEPTH),
 				.start_ns = since_start(w, slice->begin) };
 
-	if (slice->kind != EVENT_SCOPE)
+	if (!is_split(w, slice->kind))
 		return 0;
 	if (slice->flags & SLICE_BEGIN_LOST)
 		row.flags |= ROW_BEGIN_LOST;

@@ -2,8 +2,9 @@
  * dump_walk.h - turns a trace into the rows of `inferscope dump`, in bounded
  * memory: one block of events is held at a time.
  *
- * Scopes become two rows, scope_enter and scope_exit.  Slices of other kinds
- * become one row with both times, where they end.  Rows are in the order of
+ * Scopes become two rows, scope_enter and scope_exit, unless the filter wants
+ * whole_scopes.  Slices of other kinds become one row with both times, where
+ * they end; of one that never did, end_ns is how far it is known to have come.  Rows are in the order of
  * time within a block, and blocks follow each other in time except for what
  * the recorder picked up late; each thread's rows are always in its order.
  *

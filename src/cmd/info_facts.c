@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/msgpack.h"
+#include "ring/layout.h"
 #include "trace/reader.h"
 
 bool info_start_time(const struct trace_reader *reader, int64_t *ret_ns)
@@ -58,4 +60,33 @@ const char *info_track_kind(unsigned kind)
 	static const char *const names[] = { "unknown", "thread", "stream", "task", "process", "device" };
 
 	return names[kind < sizeof names / sizeof names[0] ? kind : 0];
+}
+
+uint64_t info_count(const struct trace_reader *reader, const char *key)
+{
+	int64_t value;
+
+	return trace_reader_info_integer(reader, key, &value) == 0 && value > 0 ? (uint64_t)value : 0;
+}
+
+bool info_note(const struct trace_reader *reader, uint32_t i, const char **ret, size_t *ret_size)
+{
+	struct msgpack_value array, note;
+	const uint8_t *raw;
+	struct cursor c;
+	size_t size;
+
+	if (i >= NOTE_LIMIT || trace_reader_info_raw(reader, "notes", &raw, &size) < 0)
+		return false;
+	c = cursor_of(raw, size);
+	if (msgpack_read(&c, &array) < 0 || array.type != MSGPACK_ARRAY || i >= array.count)
+		return false;
+	for (uint32_t at = 0; at < i; at++)
+		if (msgpack_skip(&c) < 0)
+			return false;
+	if (msgpack_read(&c, &note) < 0 || note.type != MSGPACK_STRING)
+		return false;
+	*ret = (const char *)note.data;
+	*ret_size = note.size;
+	return true;
 }

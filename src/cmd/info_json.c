@@ -6,7 +6,6 @@
 
 #include "base/json_writer.h"
 #include "base/msgpack.h"
-#include "cmd/printer.h"
 #include "cmd/summary.h"
 #include "trace/clock_fit.h"
 #include "trace/reader.h"
@@ -200,18 +199,32 @@ static void put_tracks(struct json_writer *j, const struct info *info)
 	json_close(j);
 }
 
-static void put_scopes(struct json_writer *j, const struct info *info)
+static void put_frame(struct json_writer *j, const struct info *info, const struct trace_frame *frame)
 {
-	size_t i, count = tally_sort(&info->summary->scopes);
+	if (!frame)
+		return;
+	if (frame->module)
+		put_string(j, "module", info, frame->module);
+	if (frame->file)
+		put_string(j, "file", info, frame->file);
+	if (frame->line)
+		json_unsigned(j, "line", frame->line);
+}
 
-	json_open(j, "scopes", '[');
+static void put_slices(struct json_writer *j, const char *key, const struct info *info, struct tally *tally)
+{
+	size_t i, count = tally_sort(tally);
+
+	json_open(j, key, '[');
 	for (i = 0; i < count && i < info->top; i++) {
-		const struct tally_entry *entry = &info->summary->scopes.entries[i];
+		const struct tally_entry *entry = &tally->entries[i];
 
 		json_open(j, NULL, '{');
 		put_string(j, "name", info, entry->key);
+		put_frame(j, info, trace_reader_function(info->reader, entry->key));
 		json_unsigned(j, "count", entry->count);
 		put_us(j, "total_us", entry->total_ns);
+		put_us(j, "self_us", entry->self_ns > 0 ? entry->self_ns : 0);
 		json_fixed(j, "mean_us", (double)entry->total_ns / (double)entry->count / 1e3, 3);
 		put_us(j, "max_us", entry->max_ns);
 		json_close(j);
@@ -219,19 +232,37 @@ static void put_scopes(struct json_writer *j, const struct info *info)
 	json_close(j);
 }
 
-void info_print_json(const struct info *info, struct printer *out)
+static void put_left_out(struct json_writer *j, const struct info *info)
 {
-	struct json_writer j = { .out = &out->buf };
+	const char *text;
+	size_t size;
+
+	put_us(j, "unseen_us", info->summary->unseen_ns);
+	json_unsigned(j, "skipped_calls", info_count(info->reader, "skipped_calls"));
+	json_unsigned(j, "functions_seen", info_count(info->reader, "functions"));
+	json_unsigned(j, "functions_skipped", info_count(info->reader, "functions_skipped"));
+	json_open(j, "notes", '[');
+	for (uint32_t i = 0; info_note(info->reader, i, &text, &size); i++)
+		json_string(j, NULL, text, size);
+	json_close(j);
+}
+
+int info_json(const struct info *info, struct buffer *out)
+{
+	struct json_writer j = { .out = out };
 
 	json_open(&j, NULL, '{');
 	put_head(&j, info);
 	put_counts(&j, info);
+	put_left_out(&j, info);
 	put_clocks(&j, info);
 	put_damage(&j, info);
 	put_hosts(&j, info);
 	put_processes(&j, info);
 	put_tracks(&j, info);
-	put_scopes(&j, info);
+	put_slices(&j, "scopes", info, &info->summary->scopes);
+	put_slices(&j, "functions", info, &info->summary->functions);
+	put_slices(&j, "operators", info, &info->summary->operators);
 	json_close(&j);
-	printer_check(out, j.error);
+	return j.error;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buffer;
 struct printer;
 struct summary;
 struct trace_reader;
@@ -21,7 +22,7 @@ struct info {
 
 /* Both sort the tables of the summary. */
 void info_print_text(const struct info *info, struct printer *out);
-void info_print_json(const struct info *info, struct printer *out);
+int info_json(const struct info *info, struct buffer *out);
 
 /* When the trace started, nanoseconds since 1970; false when it does not say. */
 bool info_start_time(const struct trace_reader *reader, int64_t *ret_ns);
@@ -29,5 +30,9 @@ bool info_start_time(const struct trace_reader *reader, int64_t *ret_ns);
 char *info_format_time(char *out, int64_t ns);
 const char *info_clock_name(unsigned kind);
 const char *info_track_kind(unsigned kind); /* "thread" */
+/* An integer that the recorder left; 0 when it did not. */
+uint64_t info_count(const struct trace_reader *reader, const char *key);
+/* The recorder's notes of what processes had to say: note i, or false.  Not to be trusted. */
+bool info_note(const struct trace_reader *reader, uint32_t i, const char **ret, size_t *ret_size);
 
 #endif

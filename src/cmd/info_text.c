@@ -133,6 +133,7 @@ static void print_lost(const struct info *info, struct printer *out)
 		[LOST_UNWRITTEN] = "could not be written to the file",
 		[LOST_DROPPED] = "in the oldest part, dropped on request",
 		[LOST_UNREADABLE] = "unreadable in the buffer",
+		[LOST_UNSEEN] = "not seen",
 	};
 	const struct summary *s = info->summary;
 	char digits[32];
@@ -142,6 +143,35 @@ static void print_lost(const struct info *info, struct printer *out)
 	for (reason = 0; reason < LOST_REASON_COUNT; reason++)
 		if (s->lost[reason])
 			printer_printf(out, "  %15s  %s\n", text_group_digits(digits, s->lost[reason]), why[reason]);
+}
+
+/* What is not in the trace though nothing was lost. */
+static void print_left_out(const struct info *info, struct printer *out)
+{
+	uint64_t calls = info_count(info->reader, "skipped_calls"), functions = info_count(info->reader, "functions");
+	uint64_t skipped = info_count(info->reader, "functions_skipped");
+	char digits[32], more[32];
+
+	if (info->summary->unseen_ns > 0)
+		printer_printf(out, LABEL "calls were not seen for %s (deep recursion)\n", "unseen",
+			       format_duration(more, (double)info->summary->unseen_ns));
+	if (functions)
+		printer_printf(out, LABEL "%s seen, %s of them left out as asked\n", "functions",
+			       text_group_digits(digits, functions), text_group_digits(more, skipped));
+	if (calls)
+		printer_printf(out, LABEL "%s calls left out as asked\n", "skipped", text_group_digits(digits, calls));
+}
+
+static void print_notes(const struct info *info, struct printer *out)
+{
+	const char *text;
+	size_t size;
+
+	for (uint32_t i = 0; info_note(info->reader, i, &text, &size); i++) {
+		printer_printf(out, LABEL, "note");
+		printer_terminal(out, text, size, 0);
+		printer_printf(out, "\n");
+	}
 }
 
 static void print_clocks(const struct info *info, struct printer *out)
@@ -276,15 +306,55 @@ static void print_scopes(const struct info *info, struct printer *out)
 		printer_printf(out, "and %zu more\n", count - i);
 }
 
+static void print_where(const struct info *info, struct printer *out, uint32_t name)
+{
+	const struct trace_frame *frame = trace_reader_function(info->reader, name);
+
+	if (!frame || !frame->file)
+		return;
+	printer_printf(out, "  ");
+	print_string(info, out, frame->file, 0);
+	if (frame->line)
+		printer_printf(out, ":%" PRIu32, frame->line);
+}
+
+/* Functions and operators: slices that call each other. */
+static void print_calls(const struct info *info, struct printer *out, const char *title, const char *where, struct tally *tally)
+{
+	size_t i, count = tally_sort(tally);
+	char digits[32], total[32], self[32], longest[32];
+
+	if (count == 0 || info->top == 0)
+		return;
+	printer_printf(out, "\n%-*s  %15s  %12s  %12s  %12s%s\n", NAME_WIDTH, title, "calls", "total", "self", "longest", where);
+	for (i = 0; i < count && i < info->top; i++) {
+		const struct tally_entry *entry = &tally->entries[i];
+
+		print_name(info, out, entry->key);
+		printer_printf(out, "  %15s  %12s  %12s  %12s", text_group_digits(digits, entry->count),
+			       format_duration(total, (double)entry->total_ns),
+			       format_duration(self, entry->self_ns > 0 ? (double)entry->self_ns : 0),
+			       format_duration(longest, (double)entry->max_ns));
+		print_where(info, out, entry->key);
+		printer_printf(out, "\n");
+	}
+	if (i < count)
+		printer_printf(out, "and %zu more\n", count - i);
+}
+
 void info_print_text(const struct info *info, struct printer *out)
 {
 	print_head(info, out);
 	print_kinds(info, out);
 	print_lost(info, out);
+	print_left_out(info, out);
+	print_notes(info, out);
 	print_clocks(info, out);
 	print_damage(info, out);
 	print_hosts(info, out);
 	print_processes(info, out);
 	print_tracks(info, out);
 	print_scopes(info, out);
+	print_calls(info, out, "function", "  where", &info->summary->functions);
+	print_calls(info, out, "operator", "", &info->summary->operators);
 }

@@ -105,6 +105,9 @@ static int set_value(const struct options *o, const struct option_row *row, cons
 	char expected[160];
 
 	switch (row->type) {
+	case OPTION_TYPE_FLAG:
+		*(bool *)row->target = true;
+		return 0;
 	case OPTION_TYPE_INT:
 		return set_int(o, row, value, err);
 	case OPTION_TYPE_REAL:
@@ -114,6 +117,8 @@ static int set_value(const struct options *o, const struct option_row *row, cons
 	case OPTION_TYPE_CONFIG:
 		if (config_set(row->target, row->key, value, NULL) == 0)
 			return 0;
+		if (config_keys[row->key].type == CONFIG_BOOL)
+			return bad_value(o, row, "on or off", value, err);
 		return bad_value(o, row, config_expected(row->key, expected, sizeof expected), value, err);
 	default:
 		*(const char **)row->target = value;
@@ -154,14 +159,12 @@ static int take_option(const struct options *o, const struct option_row *row, co
 
 	if (row == &help_row)
 		return OPTIONS_HELP;
-	if (row->type == OPTION_TYPE_FLAG) {
-		if (value) {
-			snprintf(text, sizeof text, "%s: --%s takes no value", o->command, row->name);
-			return usage_error(err, text);
-		}
-		*(bool *)row->target = true;
-		return 0;
+	if (!row->argument && value) {
+		snprintf(text, sizeof text, "%s: --%s takes no value", o->command, row->name);
+		return usage_error(err, text);
 	}
+	if (!row->argument)
+		return set_value(o, row, "true", err);
 	if (!value && walk->at < walk->argc)
 		value = walk->argv[walk->at++];
 	if (!value) {
@@ -192,7 +195,7 @@ static int take_short(const struct options *o, const char *word, struct walk *wa
 
 		if (!row)
 			return unknown_option(o, word, strlen(word), err);
-		if (row->type != OPTION_TYPE_FLAG)
+		if (row->argument)
 			return take_option(o, row, at[1] ? at + 1 : NULL, walk, err);
 		rc = take_option(o, row, NULL, walk, err);
 	}

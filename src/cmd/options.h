@@ -36,7 +36,7 @@ struct option_row {
 	enum option_type type;
 	char letter;      /* 0: long form only */
 	const char *name; /* without the dashes */
-	const char *argument;
+	const char *argument; /* NULL: takes no value */
 	void *target; /* bool, int64_t, double, const char *, int (index of the choice), struct config */
 	double min, max;
 	const char *const *choices; /* NULL-terminated */
@@ -55,9 +55,10 @@ struct option_row {
 /* The target keeps its value, such as -1 for "not given", when the option is absent. */
 #define OPTION_CHOICE(letter, name, argument, target, choices, help) \
 	{ OPTION_TYPE_CHOICE, letter, name, argument, target, 0, 0, choices, CONFIG_KEY_COUNT, help }
-/* Sets a configuration key, whose row says what is allowed. */
+/* Sets a configuration key, whose row says what is allowed.  A switch takes no value, and sets the key to true. */
 #define OPTION_CONFIG(letter, name, argument, config, key, help) \
 	{ OPTION_TYPE_CONFIG, letter, name, argument, config, 0, 0, NULL, key, help }
+#define OPTION_SWITCH(letter, name, config, key, help) OPTION_CONFIG(letter, name, NULL, config, key, help)
 #define OPTION_END { OPTION_TYPE_END }
 
 struct options {

@@ -11,7 +11,7 @@ static struct tally_entry *tally_place(const struct tally *tally, uint32_t key)
 {
 	size_t mask = tally->capacity - 1, at = (key * 2654435761u) & mask;
 
-	while (tally->entries[at].count && tally->entries[at].key != key)
+	while (tally->entries[at].used && tally->entries[at].key != key)
 		at = (at + 1) & mask;
 	return &tally->entries[at];
 }
@@ -25,29 +25,37 @@ static int tally_grow(struct tally *tally)
 	if (!larger.entries)
 		return -ENOMEM;
 	for (i = 0; i < tally->capacity; i++)
-		if (tally->entries[i].count)
+		if (tally->entries[i].used)
 			*tally_place(&larger, tally->entries[i].key) = tally->entries[i];
 	free(tally->entries);
 	*tally = larger;
 	return 0;
 }
 
-static int tally_add(struct tally *tally, uint32_t key, uint64_t count, int64_t total_ns, int64_t max_ns)
+static int64_t add(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(a, b, &sum))
+		return b < 0 ? INT64_MIN : INT64_MAX; /* only damaged files get here */
+	return sum;
+}
+
+static int tally_add(struct tally *tally, const struct tally_entry *more)
 {
 	struct tally_entry *entry;
 
-	if (count == 0)
-		return 0;
 	if (tally->used * 2 >= tally->capacity && tally_grow(tally) < 0)
 		return -ENOMEM;
-	entry = tally_place(tally, key);
-	tally->used += entry->count == 0;
-	entry->key = key;
-	entry->count += count;
-	if (__builtin_add_overflow(entry->total_ns, total_ns, &entry->total_ns))
-		entry->total_ns = INT64_MAX; /* only damaged files get here */
-	if (max_ns > entry->max_ns)
-		entry->max_ns = max_ns;
+	entry = tally_place(tally, more->key);
+	tally->used += !entry->used;
+	entry->key = more->key;
+	entry->used = true;
+	entry->count += more->count;
+	entry->total_ns = add(entry->total_ns, more->total_ns);
+	entry->self_ns = add(entry->self_ns, more->self_ns);
+	if (more->max_ns > entry->max_ns)
+		entry->max_ns = more->max_ns;
 	return 0;
 }
 
@@ -92,22 +100,59 @@ struct slice_arg {
 	uint32_t domain;
 };
 
+static struct tally *tally_of(struct summary *s, unsigned kind)
+{
+	switch (kind) {
+	case EVENT_SCOPE:
+		return &s->scopes;
+	case EVENT_CPU_CALL:
+		return &s->functions;
+	case EVENT_OP:
+		return &s->operators;
+	default:
+		return NULL;
+	}
+}
+
+static int64_t length_ns(const struct trace_reader *reader, uint32_t domain, int64_t begin, int64_t end)
+{
+	return add(trace_reader_ns(reader, domain, end), -trace_reader_ns(reader, domain, begin));
+}
+
+/* A slice takes its time away from the one around it where it ends itself: which block the other ends in does not matter. */
 static int count_slice(void *arg, const struct trace_slice *slice)
 {
 	struct slice_arg *s = arg;
+	bool complete = slice->batch && slice->batch->phase[slice->event] == PHASE_COMPLETE;
+	struct tally *tally = tally_of(s->summary, slice->kind), *around = tally_of(s->summary, slice->parent_kind);
 	int64_t ns;
+	int rc = 0;
 
-	if (slice->flags & SLICE_UNFINISHED) {
-		s->summary->unfinished++;
+	s->summary->unfinished += slice->flags & SLICE_UNFINISHED ? 1 : 0;
+	if ((!tally && !around) || slice->flags & SLICE_BEGIN_LOST)
 		return 0;
-	}
-	if (slice->kind != EVENT_SCOPE || (slice->flags & SLICE_BEGIN_LOST))
-		return 0;
-	ns = trace_reader_ns(s->reader, s->domain, slice->end) - trace_reader_ns(s->reader, s->domain, slice->begin);
-	return tally_add(&s->summary->scopes, slice->name, 1, ns, ns);
+	ns = length_ns(s->reader, s->domain, slice->begin, slice->end);
+	if (tally)
+		rc = tally_add(tally, &(struct tally_entry){ .key = slice->name,
+							     .count = slice->flags & SLICE_GOES_ON ? 0 : 1,
+							     .total_ns = slice->nested ? 0 : ns,
+							     .self_ns = ns,
+							     .max_ns = ns });
+	if (rc == 0 && around && !complete)
+		rc = tally_add(around, &(struct tally_entry){ .key = slice->parent_name, .self_ns = -ns });
+	return rc;
 }
 
-static void count_lost(struct summary *s, const struct trace_batch *batch, uint32_t event)
+static void count_unseen(struct summary *s, const struct trace_reader *reader, const struct trace_batch *batch, uint32_t event)
+{
+	uint64_t ticks = batch->field[FIELD_DURATION] ? batch->field[FIELD_DURATION][event] : 0;
+	int64_t begin = batch->time[event];
+
+	s->unseen_ns = add(s->unseen_ns, length_ns(reader, batch->domain, begin,
+						   add(begin, ticks > INT64_MAX ? INT64_MAX : (int64_t)ticks)));
+}
+
+static void count_lost(struct summary *s, const struct trace_reader *reader, const struct trace_batch *batch, uint32_t event)
 {
 	uint64_t reason = batch->field[FIELD_REASON] ? batch->field[FIELD_REASON][event] : 0;
 	uint64_t count = batch->field[FIELD_COUNT] ? batch->field[FIELD_COUNT][event] : 0;
@@ -115,6 +160,8 @@ static void count_lost(struct summary *s, const struct trace_batch *batch, uint3
 	s->lost[reason < LOST_REASON_COUNT ? reason : 0] += count;
 	if (reason != LOST_NAMES)
 		s->lost_total += count;
+	if (reason == LOST_UNSEEN)
+		count_unseen(s, reader, batch, event);
 }
 
 static int count_slices(struct collector *c, struct summary *s, size_t block, const struct trace_batch *batch)
@@ -125,7 +172,9 @@ static int count_slices(struct collector *c, struct summary *s, size_t block, co
 
 	if (rc < 0)
 		return rc;
-	rc = trace_pairing_feed(pairing, batch, count_slice, &arg);
+	rc = trace_pairing_count_names(pairing, trace_reader_string_count(c->reader));
+	if (rc == 0)
+		rc = trace_pairing_feed(pairing, batch, count_slice, &arg);
 	if (rc == 0 && block + 1 == c->block_count)
 		rc = trace_pairing_finish(pairing, batch->last_time, count_slice, &arg);
 	s->unmatched_ends += trace_pairing_unmatched_ends(pairing);
@@ -145,10 +194,10 @@ static int count_block(void *arg, unsigned worker, size_t block, const struct tr
 	for (i = 0; i < batch->count; i++) {
 		s->kinds[batch->kind[i]]++;
 		if (batch->kind[i] == EVENT_LOST)
-			count_lost(s, batch, i);
+			count_lost(s, c->reader, batch, i);
 	}
 	for (i = 0; i < batch->segment_count && rc == 0; i++)
-		rc = tally_add(&s->tracks, batch->segments[i].track, batch->segments[i].count, 0, 0);
+		rc = tally_add(&s->tracks, &(struct tally_entry){ .key = batch->segments[i].track, .count = batch->segments[i].count });
 	return rc ? rc : count_slices(c, s, block, batch);
 }
 
@@ -158,8 +207,8 @@ static int merge_tally(struct tally *into, const struct tally *from)
 	int rc = 0;
 
 	for (i = 0; i < from->capacity && rc == 0; i++)
-		rc = tally_add(into, from->entries[i].key, from->entries[i].count, from->entries[i].total_ns,
-			       from->entries[i].max_ns);
+		if (from->entries[i].used)
+			rc = tally_add(into, &from->entries[i]);
 	return rc;
 }
 
@@ -170,6 +219,10 @@ static int merge(struct summary *into, const struct summary *from)
 
 	if (rc == 0)
 		rc = merge_tally(&into->scopes, &from->scopes);
+	if (rc == 0)
+		rc = merge_tally(&into->functions, &from->functions);
+	if (rc == 0)
+		rc = merge_tally(&into->operators, &from->operators);
 	for (i = 0; i < 256; i++)
 		into->kinds[i] += from->kinds[i];
 	for (i = 0; i < LOST_REASON_COUNT; i++)
@@ -178,6 +231,7 @@ static int merge(struct summary *into, const struct summary *from)
 	into->blocks += from->blocks;
 	into->lost_total += from->lost_total;
 	into->unfinished += from->unfinished;
+	into->unseen_ns = add(into->unseen_ns, from->unseen_ns);
 	into->unmatched_ends += from->unmatched_ends;
 	return rc;
 }
@@ -223,5 +277,7 @@ void summary_release(struct summary *summary)
 {
 	free(summary->tracks.entries);
 	free(summary->scopes.entries);
-	summary->tracks = summary->scopes = (struct tally){ 0 };
+	free(summary->functions.entries);
+	free(summary->operators.entries);
+	summary->tracks = summary->scopes = summary->functions = summary->operators = (struct tally){ 0 };
 }

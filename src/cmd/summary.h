@@ -8,17 +8,21 @@
 #ifndef CMD_SUMMARY_H
 #define CMD_SUMMARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "trace/reader.h"
 
-/* A count and a time for each of some 32-bit numbers. */
+/* A count and times for each of some 32-bit numbers. */
 struct tally_entry {
 	uint32_t key;
-	uint64_t count; /* 0: the place is free */
-	int64_t total_ns, max_ns;
+	bool used;      /* or the place is free */
+	uint64_t count;
+	int64_t total_ns; /* a slice inside another of its name counts once */
+	int64_t self_ns;  /* without what was inside it */
+	int64_t max_ns;
 };
 struct tally {
 	struct tally_entry *entries;
@@ -31,8 +35,9 @@ struct summary {
 	uint64_t lost[LOST_REASON_COUNT]; /* place 0: of unknown reason */
 	uint64_t lost_total;              /* without LOST_NAMES, where the events are kept */
 	uint64_t unfinished, unmatched_ends;
+	int64_t unseen_ns;   /* time in which calls were not seen: they are in no table */
 	struct tally tracks; /* events of each track */
-	struct tally scopes; /* finished scopes of each name */
+	struct tally scopes, functions, operators; /* slices of each name; what never ended counts as far as the trace goes */
 	int64_t duration_ns; /* from the start of the trace to its last event */
 };
 
@@ -40,8 +45,8 @@ int summary_collect(struct summary *summary, struct trace_reader *reader, struct
 void summary_release(struct summary *summary);
 
 uint64_t tally_count(const struct tally *tally, uint32_t key);
-/* Moves the entries together and sorts them: the largest total first, then the largest count.  No lookups afterwards.
- */
+/* Moves the entries with a count together and sorts them: the largest total first, then the largest count.  No lookups
+ * afterwards. */
 size_t tally_sort(struct tally *tally);
 
 #endif

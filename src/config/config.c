@@ -17,6 +17,7 @@ static const char *const overflows[] = { "wrap", "discard", "block", NULL };
 #define INTEGER(min, max) CONFIG_INTEGER, min, max, NULL
 #define CHOICE(list) CONFIG_ENUM, 0, 0, list
 #define PATH CONFIG_STRING, 0, 0, NULL
+#define PATTERNS CONFIG_PATTERNS, 0, 0, NULL
 #define ANYWHERE false
 #define TRUSTED_ONLY true
 
@@ -40,6 +41,16 @@ const struct config_key_info config_keys[CONFIG_KEY_COUNT] = {
 	[CONFIG_LAST_SECONDS] = { "last_seconds", INTEGER(0, 31536000), NULL, "0", ANYWHERE,
 				  "keep only the last seconds of the run (0: all of it)" },
 	[CONFIG_TRACE] = { "trace", PATH, NULL, "trace.sbt", TRUSTED_ONLY, "where run writes the trace" },
+	[CONFIG_CALLS] = { "calls", FLAG, "INFERSCOPE_CALLS", "true", ANYWHERE, "whether calls of Python functions are recorded" },
+	[CONFIG_C_CALLS] = { "c_calls", FLAG, "INFERSCOPE_C_CALLS", "false", ANYWHERE,
+			     "whether calls from Python of functions written in C are recorded" },
+	[CONFIG_OPS] = { "ops", FLAG, "INFERSCOPE_OPS", "true", ANYWHERE, "whether operators of PyTorch are recorded" },
+	[CONFIG_SHAPES] = { "shapes", FLAG, "INFERSCOPE_SHAPES", "false", ANYWHERE,
+			    "whether the shapes of what operators are given are recorded" },
+	[CONFIG_INCLUDE] = { "include", PATTERNS, "INFERSCOPE_INCLUDE", "", ANYWHERE,
+			     "the Python functions to record (nothing: all of them)" },
+	[CONFIG_EXCLUDE] = { "exclude", PATTERNS, "INFERSCOPE_EXCLUDE", "", ANYWHERE,
+			     "of those, the ones not to record" },
 };
 
 enum config_key config_find(const char *name)
@@ -80,6 +91,9 @@ const char *config_expected(enum config_key key, char *out, size_t size)
 		break;
 	case CONFIG_STRING:
 		snprintf(out, size, "a path");
+		break;
+	case CONFIG_PATTERNS:
+		snprintf(out, size, "patterns with commas between them");
 		break;
 	}
 	return out;
@@ -131,6 +145,8 @@ static int parse_value(const struct config_key_info *info, const char *text, int
 		break;
 	case CONFIG_STRING:
 		rc = text[0] ? 0 : -EINVAL;
+		break;
+	case CONFIG_PATTERNS: /* any text is one, and none says "all" */
 		break;
 	}
 	return rc;

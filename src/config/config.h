@@ -36,6 +36,12 @@ enum config_key {
 	CONFIG_MAX_FILE_MB,
 	CONFIG_LAST_SECONDS,
 	CONFIG_TRACE,
+	CONFIG_CALLS,
+	CONFIG_C_CALLS,
+	CONFIG_OPS,
+	CONFIG_SHAPES,
+	CONFIG_INCLUDE,
+	CONFIG_EXCLUDE,
 	CONFIG_KEY_COUNT
 };
 
@@ -43,7 +49,7 @@ enum config_key {
 enum config_overflow { CONFIG_OVERFLOW_WRAP, CONFIG_OVERFLOW_DISCARD, CONFIG_OVERFLOW_BLOCK };
 /* CONFIG_LOG_LEVEL: enum log_level of base/log.h */
 
-enum config_type { CONFIG_BOOL, CONFIG_INTEGER, CONFIG_ENUM, CONFIG_STRING };
+enum config_type { CONFIG_BOOL, CONFIG_INTEGER, CONFIG_ENUM, CONFIG_STRING, CONFIG_PATTERNS };
 
 struct config_key_info {
 	const char *name;
@@ -62,7 +68,7 @@ enum config_origin { CONFIG_FROM_DEFAULT, CONFIG_FROM_FILE, CONFIG_FROM_ENVIRONM
 
 struct config_value {
 	char *text;     /* as typed; an enum's and a bool's in their canonical spelling */
-	int64_t number; /* of a string: 0 */
+	int64_t number; /* of a string and of patterns: 0 */
 	enum config_origin origin;
 	char *file; /* of CONFIG_FROM_FILE, with line */
 	unsigned line;

@@ -109,13 +109,47 @@ int describe_beginning(struct trace_writer *w, char *const *argv, int64_t start_
 	return write_info(w, &map, err);
 }
 
+static void put_notes(struct buffer *map, const struct notes *notes)
+{
+	(void)msgpack_write_text(map, "notes");
+	(void)msgpack_write_array(map, (uint32_t)notes->count);
+	for (size_t i = 0; i < notes->count; i++)
+		(void)msgpack_write_text(map, notes->texts[i]);
+}
+
+/* Sums of what programs say of themselves: there only when there is something to say. */
+struct optional {
+	const char *key;
+	uint64_t value;
+};
+#define OPTIONAL_KEYS 3
+
+static uint32_t count_optional(const struct optional *keys)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < OPTIONAL_KEYS; i++)
+		count += keys[i].value != 0;
+	return count;
+}
+
+static void put_optional(struct buffer *map, const struct optional *keys)
+{
+	for (size_t i = 0; i < OPTIONAL_KEYS; i++)
+		if (keys[i].value)
+			put_integer(map, keys[i].key, keys[i].value > INT64_MAX ? INT64_MAX : (int64_t)keys[i].value);
+}
+
 int describe_ending(struct trace_writer *w, const struct describe_ending *ending, const struct drain_totals *totals,
 		    struct error *err)
 {
 	struct buffer map = BUFFER_INIT;
-	bool known = ending->exit_status >= 0;
+	bool known = ending->exit_status >= 0, notes = ending->notes && ending->notes->count;
+	const struct optional optional[OPTIONAL_KEYS] = { { "skipped_calls", totals->skipped_calls },
+							  { "functions", totals->functions },
+							  { "functions_skipped", totals->functions_skipped } };
 
-	(void)msgpack_write_map(&map, known ? 9 : 7);
+	(void)msgpack_write_map(&map, (known ? 9 : 7) + count_optional(optional) + notes);
 	if (known) {
 		put_integer(&map, "exit_status", ending->exit_status);
 		put_integer(&map, "signal", ending->signal);
@@ -129,5 +163,8 @@ int describe_ending(struct trace_writer *w, const struct describe_ending *ending
 	(void)msgpack_write_bool(&map, ending->complete);
 	(void)msgpack_write_text(&map, "recovered");
 	(void)msgpack_write_bool(&map, ending->recovered);
+	put_optional(&map, optional);
+	if (notes)
+		put_notes(&map, ending->notes);
 	return write_info(w, &map, err);
 }

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "record/drain.h"
+#include "record/notes.h"
 #include "trace/writer.h"
 
 /* The track on which losses that belong to no thread are reported. */
@@ -33,6 +34,7 @@ struct describe_ending {
 	int signal;
 	bool complete;  /* the recorder ended normally */
 	bool recovered; /* it did not, and this is what was left */
+	const struct notes *notes; /* may be NULL */
 };
 int describe_ending(struct trace_writer *writer, const struct describe_ending *ending, const struct drain_totals *totals,
 		    struct error *err);

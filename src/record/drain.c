@@ -10,56 +10,18 @@
 #include "trace/reader.h"
 
 #define READ_SLOTS ((size_t)CHUNK_SLOTS)
-#define LOST_SLOTS 2u /* a lost event: head and one continuation */
 
 /* ---- Losses ---------------------------------------------------------------- */
-
-/* The fields of a lost event that do not fit its head. */
-static void lost_fields(uint8_t bytes[22], uint64_t count, uint64_t reason)
-{
-	uint16_t size = 8;
-
-	bytes[0] = FIELD_COUNT;
-	memcpy(bytes + 1, &size, 2);
-	memcpy(bytes + 3, &count, 8);
-	bytes[11] = FIELD_REASON;
-	memcpy(bytes + 12, &size, 2);
-	memcpy(bytes + 14, &reason, 8);
-}
-
-static struct event_slot lost_slot(uint64_t from, uint64_t to)
-{
-	return (struct event_slot){
-		.time = from,
-		.value = to > from ? to - from : 0,
-		.cpu = EVENT_CPU_UNKNOWN,
-		.kind = EVENT_LOST,
-		.flags = EVENT_FLAGS(PHASE_COMPLETE, FIELD_DURATION, 0),
-	};
-}
-
-/* In front of slots that are in place already. */
-static void put_lost(struct event_slot *out, uint64_t from, uint64_t to, uint64_t count, uint64_t reason)
-{
-	uint8_t bytes[sizeof *out] = { 0 }, *list = bytes + 2;
-	uint16_t total = 22;
-
-	out[0] = lost_slot(from, to);
-	out[0].extra = 1;
-	memcpy(bytes, &total, 2);
-	lost_fields(list, count, reason);
-	memcpy(out + 1, bytes, sizeof bytes);
-}
 
 static void write_lost(struct drain *d, struct drain_process *p, uint32_t track, uint64_t from, uint64_t to, uint64_t count,
 		       uint64_t reason, struct error *err)
 {
-	struct event_slot slot = lost_slot(from, to);
-	uint8_t bytes[22];
+	struct event_slot slot = drain_lost_slot(from, to > from ? to - from : 0);
+	uint8_t bytes[DRAIN_LOST_FIELDS];
 
 	if (count == 0 || track == NO_TRACK)
 		return;
-	lost_fields(bytes, count, reason);
+	drain_lost_fields(bytes, count, reason);
 	(void)trace_writer_event(d->writer, track, &slot, bytes, sizeof bytes, err);
 	if (reason == LOST_NAMES)
 		return;
@@ -68,46 +30,6 @@ static void write_lost(struct drain *d, struct drain_process *p, uint32_t track,
 }
 
 /* ---- From ring to block ---------------------------------------------------- */
-
-struct sifted {
-	size_t kept;     /* slots */
-	uint64_t events;
-	uint64_t extra;  /* continuations and padding, kept or not */
-	uint64_t unreadable;
-};
-
-/* Checks the slots, drops padding and nonsense, and translates names, in place. */
-static struct sifted sift(struct drain *d, struct drain_process *p, struct event_slot *slots, size_t count)
-{
-	struct sifted s = { 0 };
-
-	for (size_t i = 0; i < count;) {
-		struct event_slot slot = slots[i];
-		size_t size = 1 + (size_t)slot.extra;
-
-		if (slot.kind == EVENT_NONE) { /* padding before an event that did not fit its chunk */
-			s.extra++;
-			i++;
-			continue;
-		}
-		if (slot.kind >= EVENT_KIND_COUNT || slot.kind == EVENT_LOST || size > count - i) {
-			s.unreadable++;
-			i++;
-			continue;
-		}
-		slot.name = slot.name < p->name_count + p->first_name && slot.name >= p->first_name &&
-					    p->names[slot.name - p->first_name] ?
-				    p->names[slot.name - p->first_name] : drain_name(d, p, slot.name);
-		slots[s.kept] = slot;
-		if (size > 1)
-			memmove(slots + s.kept + 1, slots + i + 1, (size - 1) * sizeof *slots);
-		s.kept += size;
-		s.extra += size - 1;
-		s.events++;
-		i += size;
-	}
-	return s;
-}
 
 /* What the writer has on disk, the thread may overwrite. */
 static void publish_drained(struct drain_process *p, uint32_t ring, uint64_t position)
@@ -125,6 +47,8 @@ static void hand_over(struct drain *d, struct drain_process *p, uint32_t ring, s
 	struct drain_ring *r = &p->rings[ring];
 	uint64_t ticket = trace_writer_commit(d->writer, r->track, slots, r->cursor.position);
 
+	if (d->aside.run_count)
+		ticket = drain_write_aside(d, r->cursor.position);
 	if (ticket != r->ticket && r->ticket <= trace_writer_flushed(d->writer))
 		publish_drained(p, ring, r->handed);
 	r->ticket = ticket;
@@ -135,32 +59,33 @@ static void hand_over(struct drain *d, struct drain_process *p, uint32_t ring, s
 static int64_t move_some(struct drain *d, struct drain_process *p, uint32_t ring, struct error *err)
 {
 	struct drain_ring *r = &p->rings[ring];
-	struct event_slot *out = trace_writer_run(d->writer, r->track, READ_SLOTS + 2 * LOST_SLOTS, err);
+	struct event_slot *out = trace_writer_run(d->writer, r->track, READ_SLOTS + 2 * DRAIN_LOST_SLOTS, err);
 	struct ring_gap gap;
 	struct sifted s;
 	size_t read, shift = 0;
-	uint64_t first;
+	uint64_t first, since;
 
 	if (!out)
 		return -ENOMEM;
 	read = ring_read(&d->scan, &p->file, ring, &r->cursor, out, READ_SLOTS, &gap);
 	if (read == 0)
 		return 0;
-	s = sift(d, p, out, read);
+	s = drain_sift(d, p, r->track, out, read);
 	r->cursor.extra += s.extra;
-	first = s.kept ? out[0].time : r->last_time;
+	first = s.events ? s.first_time : r->last_time;
+	since = first > r->last_time ? first - r->last_time : 0;
 	if (gap.events)
-		shift += LOST_SLOTS;
+		shift += DRAIN_LOST_SLOTS;
 	if (s.unreadable)
-		shift += LOST_SLOTS;
+		shift += DRAIN_LOST_SLOTS;
 	if (shift)
 		memmove(out + shift, out, s.kept * sizeof *out);
 	if (gap.events)
-		put_lost(out, r->last_time, first, gap.events, LOST_OVERWRITTEN);
+		drain_put_lost(out, r->last_time, since, gap.events, LOST_OVERWRITTEN);
 	if (s.unreadable)
-		put_lost(out + shift - LOST_SLOTS, r->last_time, first, s.unreadable, LOST_UNREADABLE);
-	for (size_t i = shift; i < shift + s.kept; i += 1 + (size_t)out[i].extra)
-		r->last_time = out[i].time;
+		drain_put_lost(out + shift - DRAIN_LOST_SLOTS, r->last_time, since, s.unreadable, LOST_UNREADABLE);
+	if (s.events)
+		r->last_time = s.last_time;
 	d->totals.recorded += s.events;
 	d->totals.lost += gap.events + s.unreadable;
 	p->accounted += s.events + gap.events + s.unreadable;
@@ -294,6 +219,19 @@ static void reclaim(struct drain *d, struct error *err)
 	}
 }
 
+bool drain_has_news(const struct drain *d)
+{
+	if (atomic_load_explicit(&d->session->page->processes, memory_order_relaxed) > d->process_count)
+		return true;
+	for (uint32_t i = 0; i < d->process_count; i++) {
+		const struct drain_process *p = d->processes[i];
+
+		if (p && p->file.map && has_news(p, ring_file_rings(&p->file)))
+			return true;
+	}
+	return false;
+}
+
 int64_t drain_pass(struct drain *d, struct error *err)
 {
 	int64_t moved = 0, n;
@@ -344,6 +282,24 @@ static uint64_t count_produced(const struct drain_process *p)
 	return events > p->accounted ? events : p->accounted;
 }
 
+/* Sums of numbers that a program wrote: they do not wrap. */
+static void add_up(uint64_t *sum, uint64_t value)
+{
+	*sum = value > UINT64_MAX - *sum ? UINT64_MAX : *sum + value;
+}
+
+/* What a language's hook left out, as asked.  Counters of a ring go on when another thread gets it. */
+static void count_skipped(struct drain_totals *totals, const struct drain_process *p)
+{
+	const struct process_header *process = ring_file_header(&p->file);
+	const struct ring_header *h = layout_rings(p->file.map);
+
+	add_up(&totals->functions, atomic_load(&process->functions));
+	add_up(&totals->functions_skipped, atomic_load(&process->functions_skipped));
+	for (uint32_t i = 0; i < ring_file_rings(&p->file); i++)
+		add_up(&totals->skipped_calls, atomic_load(&h[i].skipped));
+}
+
 static void end_process(struct drain *d, struct drain_process *p, uint32_t flags, struct error *err)
 {
 	if (flags & TRACE_PROCESS_ENDED) {
@@ -354,6 +310,7 @@ static void end_process(struct drain *d, struct drain_process *p, uint32_t flags
 		d->totals.produced += p->accounted;
 		d->totals.running++;
 	}
+	count_skipped(&d->totals, p);
 	/* Its memory goes when it is closed, so what was in it has to be on disk before. */
 	(void)trace_writer_flush(d->writer, err);
 	drain_process_close(d, p, flags);
@@ -386,6 +343,8 @@ struct drain_totals drain_totals(const struct drain *d)
 	struct drain_totals totals = d->totals;
 
 	totals.refused_processes = (uint32_t)atomic_load(&d->session->page->refused_processes);
+	if (d->unseen_ticks)
+		totals.unseen_ns = (double)d->unseen_ticks * 1e9 / (double)clock_measure_rate(d->clock);
 	return totals;
 }
 
@@ -399,6 +358,7 @@ int drain_new(struct drain **ret, struct session *session, struct trace_writer *
 	d->writer = writer;
 	d->clock = session->page->clock_source;
 	d->next_track = next_track;
+	d->task_limit = TRACE_TRACK_MAX - TRACE_TRACK_MAX / 16;
 	d->pid_namespace = proc_pid_namespace();
 	*ret = d;
 	return 0;
@@ -420,15 +380,34 @@ static int note_positions(void *arg, unsigned worker, size_t block, const struct
 	return 0;
 }
 
+/* What came from a task's thread along with the task's events may have been nothing: then they tell its position. */
+static void fold_tasks(struct drain *d)
+{
+	size_t count = trace_reader_track_count(d->resumed);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct trace_track *t = trace_reader_track(d->resumed, i);
+		size_t thread = t && t->kind == TRACK_TASK && t->parent >= 0 ? (size_t)t->parent : count;
+
+		if (thread < count && d->resumed_positions[thread] < d->resumed_positions[i])
+			d->resumed_positions[thread] = d->resumed_positions[i];
+	}
+}
+
 int drain_resume(struct drain *d, struct trace_reader *reader, bool damaged, struct error *err)
 {
+	int rc;
+
 	d->resumed = reader;
 	d->resumed_damaged = damaged;
 	d->next_process = (uint32_t)trace_reader_process_count(reader);
 	d->resumed_positions = calloc(trace_reader_track_count(reader) + 1, sizeof *d->resumed_positions);
 	if (!d->resumed_positions)
 		return error_set(err, -ENOMEM, "out of memory");
-	return trace_reader_each(reader, 0, trace_reader_block_count(reader), 1, note_positions, d, err);
+	rc = trace_reader_each(reader, 0, trace_reader_block_count(reader), 1, note_positions, d, err);
+	if (rc == 0)
+		fold_tasks(d);
+	return rc;
 }
 
 void drain_free(struct drain *d)
@@ -440,6 +419,8 @@ void drain_free(struct drain *d)
 	free(d->processes);
 	free(d->tries);
 	free(d->resumed_positions);
+	free(d->aside.slots);
+	free(d->aside.runs);
 	ring_scan_release(&d->scan);
 	free(d);
 }

@@ -24,6 +24,9 @@ struct drain_totals {
 	uint64_t recorded;
 	uint64_t lost;
 	uint64_t names_refused;
+	uint64_t skipped_calls;                /* left out as asked, as far as they are known */
+	uint64_t functions, functions_skipped; /* that a language's hook has seen; of them, left out */
+	double unseen_ns;                      /* for how long calls were not seen, of all processes (LOST_UNSEEN) */
 	uint32_t processes, threads;
 	uint32_t running; /* processes that had not ended when the recording did */
 	uint32_t refused_processes; /* that could not make their file */
@@ -37,6 +40,9 @@ void drain_free(struct drain *drain);
  * each had got.  When the file has been damaged since, memory may still have what the recorder took for safely written. */
 struct trace_reader;
 int drain_resume(struct drain *drain, struct trace_reader *reader, bool damaged, struct error *err);
+
+/* Is there anything to read?  Looks at a line of memory a thread. */
+bool drain_has_news(const struct drain *drain);
 
 /* One pass.  Returns how many slots were moved, or negative when memory ran out (and the pass is incomplete). */
 int64_t drain_pass(struct drain *drain, struct error *err);

@@ -12,7 +12,6 @@
 #include "base/array.h"
 #include "record/drain_state.h"
 #include "ring/names.h"
-#include "system/proc.h"
 #include "trace/reader.h"
 
 #define TRIES 2000 /* looks for the file of a process, which takes it less than a millisecond to make, if it can */
@@ -68,8 +67,11 @@ static void describe(struct drain *d, struct drain_process *p)
 	const struct process_header *h = ring_file_header(&p->file);
 	const struct drain_process *before = by_pid(d, (pid_t)p->file.pid), *parent = p->parent;
 
+	p->birth = h->birth;
+	if (before && before->birth != p->birth) /* the pid was used again */
+		before = NULL;
 	if (!parent)
-		parent = before ? before : by_pid(d, proc_parent((pid_t)p->file.pid));
+		parent = before ? before : by_pid(d, (pid_t)h->parent_pid);
 	p->entry = (struct trace_process){
 		.id = p->id,
 		.pid = p->file.pid,
@@ -80,7 +82,7 @@ static void describe(struct drain *d, struct drain_process *p)
 		.command = command_string(d, h),
 	};
 	(void)trace_writer_process(d->writer, &p->entry);
-	if (before && !p->parent && !before->dead) { /* the same pid, and not by fork: the old program was replaced */
+	if (before && !p->parent) { /* not by fork: the old program was replaced */
 		struct drain_process *old = d->processes[before->number];
 
 		old->entry.flags |= TRACE_PROCESS_EXEC;
@@ -128,6 +130,7 @@ static struct drain_process *new_process(struct drain *d, uint32_t number, const
 	p->last_look = p->file.start_ticks;
 	d->totals.processes++;
 	describe(d, p);
+	drain_tasks_resume(d, p);
 	return p;
 }
 
@@ -210,10 +213,59 @@ void drain_process_free(struct drain_process *p)
 	free(p->names);
 	free(p->rings);
 	free(p->tracks);
+	free(p->tasks.places);
 	free(p);
 }
 
 /* ---- Names ----------------------------------------------------------------- */
+
+static bool parse_line(const char *text, size_t size, uint32_t *ret)
+{
+	uint64_t line = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		line = 10 * line + (uint64_t)(text[i] - '0');
+		if (line > UINT32_MAX)
+			return false;
+	}
+	*ret = (uint32_t)line;
+	return true;
+}
+
+/* module NUL qualified name NUL file NUL line, and nothing else. */
+static bool split_function(const char *text, size_t size, struct trace_function *ret)
+{
+	struct trace_text parts[4];
+	size_t count = 0;
+
+	for (const char *end = text + size;; count++) {
+		const char *stop = memchr(text, '\0', (size_t)(end - text));
+
+		if (count == 4)
+			return false;
+		parts[count] = (struct trace_text){ text, (size_t)((stop ? stop : end) - text) };
+		if (!stop)
+			break;
+		text = stop + 1;
+	}
+	*ret = (struct trace_function){ .module = parts[0], .qualname = parts[1], .file = parts[2] };
+	return count == 3 && parts[1].size && parse_line(parts[3].data, parts[3].size, &ret->line);
+}
+
+/* A name with NULs in it is a function of the program; where it is not, it is text all the same. */
+static uint32_t function_name(struct drain *d, char *text, size_t size)
+{
+	struct trace_function function;
+
+	if (split_function(text, size, &function))
+		return trace_writer_function(d->writer, &function);
+	for (size_t i = 0; i < size; i++)
+		if (text[i] == '\0')
+			text[i] = ' ';
+	return trace_writer_string(d->writer, text, size);
+}
 
 static uint32_t look_up(struct drain *d, struct drain_process *p, uint32_t id)
 {
@@ -225,7 +277,11 @@ static uint32_t look_up(struct drain *d, struct drain_process *p, uint32_t id)
 	if (!text)
 		return trace_writer_string(d->writer, "[name lost]", 11);
 	memcpy(copy, text, size); /* the program could still be writing there */
-	return size ? trace_writer_string(d->writer, copy, size) : trace_writer_string(d->writer, "[no name]", 9);
+	if (size == 0)
+		return trace_writer_string(d->writer, "[no name]", 9);
+	if (memchr(copy, '\0', size))
+		return function_name(d, copy, size);
+	return trace_writer_string(d->writer, copy, size);
 }
 
 uint32_t drain_name(struct drain *d, struct drain_process *p, uint32_t id)

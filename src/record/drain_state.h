@@ -23,6 +23,31 @@ struct drain_ring {
 	uint64_t refused[3]; /* as seen: full, no chunk, re-entry */
 };
 
+/* A task of a process, by its number there. */
+struct drain_task {
+	uint32_t number;
+	uint32_t track;
+	uint32_t name;   /* id in its process, as last said */
+	uint32_t thread; /* track of the thread that first ran it, or NO_TRACK */
+	uint8_t names;   /* how many it has had */
+	bool used;
+};
+struct drain_tasks {
+	struct drain_task *places; /* open addressing */
+	uint32_t size, count;      /* size: 0 or a power of two */
+};
+
+/* Events of a ring that go to other tracks than its thread's, between reading them and writing them there. */
+struct drain_aside {
+	struct event_slot *slots;
+	struct aside_run {
+		uint32_t track;
+		size_t slots, events;
+		bool of_thread; /* the ring's position tells how far the track has got */
+	} * runs;
+	size_t count, capacity, run_count, run_capacity;
+};
+
 struct drain_process {
 	struct ring_file file; /* file.map is NULL when it is closed */
 	uint32_t id;           /* in the trace */
@@ -36,9 +61,11 @@ struct drain_process {
 	uint32_t *tracks; /* track + 1 by thread serial - 1; a thread may have several rings in turn */
 	size_t track_count;
 	uint32_t wide_track;
+	struct drain_tasks tasks;
 	uint64_t names_refused, refused_no_ring;
 	uint64_t accounted; /* events recorded or lost so far */
 	uint64_t last_look; /* ticks, for the range of a refusal */
+	uint64_t birth;
 	int pidfd;          /* -1: cannot be asked */
 	bool dead;
 	struct trace_process entry;
@@ -54,8 +81,11 @@ struct drain {
 	uint32_t process_count;
 	size_t process_capacity, tries_capacity;
 	uint32_t next_track, next_process;
+	uint32_t task_limit; /* tasks get tracks below this; the rest is for threads */
 	struct ring_scan scan;
 	struct drain_totals totals;
+	struct drain_aside aside;
+	uint64_t unseen_ticks;
 	bool finishing;
 
 	/* what the file that is being recovered holds; NULL when this is not a recovery */
@@ -70,6 +100,32 @@ void drain_process_close(struct drain *d, struct drain_process *p, uint32_t flag
 void drain_process_free(struct drain_process *p);
 bool drain_process_ended(const struct drain_process *p);
 uint32_t drain_name(struct drain *d, struct drain_process *p, uint32_t id);
+
+/* drain_sift.c: slots that have been read out of a ring. */
+struct sifted {
+	size_t kept;     /* slots that stay: those of the ring's thread, moved together */
+	uint64_t events; /* kept or set aside */
+	uint64_t extra;  /* continuations and padding, kept or not */
+	uint64_t unreadable;
+	uint64_t first_time, last_time; /* of the events, if any */
+};
+struct sifted drain_sift(struct drain *d, struct drain_process *p, uint32_t thread, struct event_slot *slots, size_t count);
+/* Writes what was set aside.  There is room for it in the block under construction, so that nothing is flushed between.  The
+ * writer's ticket. */
+uint64_t drain_write_aside(struct drain *d, uint64_t position);
+
+/* Lost events: the list of fields, the head, or both (in place). */
+#define DRAIN_LOST_SLOTS 2u
+#define DRAIN_LOST_FIELDS 22u
+void drain_lost_fields(uint8_t bytes[DRAIN_LOST_FIELDS], uint64_t count, uint64_t reason);
+struct event_slot drain_lost_slot(uint64_t from, uint64_t duration);
+void drain_put_lost(struct event_slot *out, uint64_t from, uint64_t duration, uint64_t count, uint64_t reason);
+
+/* drain_task.c: tasks and their tracks. */
+/* The task that a slot (with EVENT_FLAG_TASK) belongs to, made when it is new; NULL when there is no track for it. */
+const struct drain_task *drain_task(struct drain *d, struct drain_process *p, uint32_t thread, const struct event_slot *slot);
+/* Those that a file under recovery has. */
+void drain_tasks_resume(struct drain *d, struct drain_process *p);
 
 /* drain_track.c: threads and their tracks. */
 int drain_ring_track(struct drain *d, struct drain_process *p, uint32_t ring);

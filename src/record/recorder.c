@@ -1,35 +1,45 @@
+/*
+ * recorder.c - see recorder.h.
+ *
+ * A recording follows either a program that we started (target.h) or whoever
+ * asked for it (control.h); everything else is the same for both.
+ */
 #include "record/recorder.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/control.h"
 #include "record/describe.h"
+#include "record/doors.h"
 #include "record/target.h"
 #include "record/trace_file.h"
 
 #define NAP_MIN_US 500
 #define NAP_MAX_US 8000
-#define BUSY_SLOTS 2048     /* moved in one pass: look again soon */
+#define FILL_RATE 1000      /* bytes a microsecond: the fastest that a program can be expected to fill its rings */
+#define HOLD_NS 100000000   /* no event waits longer than this to be read */
 #define FLUSH_NS 250000000  /* no event is older than this when it reaches the file */
 #define CLOCK_NS 1000000000
 #define REAP_NS 20000000
 
 struct recorder {
 	const struct recorder_options *options;
+	bool has_target; /* which of the two it follows */
 	struct target target;
+	struct control control;
 	struct trace_file file;
 	struct session session;
 	struct trace_writer *writer;
 	struct drain *drain;
 	enum clock_source clock;
 	int64_t start_ticks;
+	int64_t waiting_since_ns; /* there is something to read; 0: there is not */
 	int64_t last_flush_ns, last_clock_ns, last_reap_ns;
 	uint32_t nap_us;
 	struct error trouble;
@@ -55,16 +65,15 @@ static void write_clock_pair(struct recorder *r)
 	r->last_clock_ns = now_ns();
 }
 
-static void write_closing_info(struct recorder *r, const struct drain_totals *totals)
+static void write_closing_info(struct recorder *r, const struct recorder_result *result)
 {
-	bool signaled = WIFSIGNALED(r->target.status);
-	const struct describe_ending ending = {
-		.exit_status = target_exit_status(&r->target),
-		.signal = signaled ? WTERMSIG(r->target.status) : 0,
-		.complete = true,
-	};
+	struct describe_ending ending = { .exit_status = -1, .complete = true, .notes = &result->notes };
 
-	(void)describe_ending(r->writer, &ending, totals, trouble_of(r));
+	if (r->has_target) {
+		ending.exit_status = target_exit_status(&r->target);
+		ending.signal = WIFSIGNALED(r->target.status) ? WTERMSIG(r->target.status) : 0;
+	}
+	(void)describe_ending(r->writer, &ending, &result->totals, trouble_of(r));
 }
 
 static int describe(struct recorder *r, struct error *err)
@@ -145,7 +154,6 @@ static void give_up(struct recorder *r)
 	trace_writer_abandon(r->writer);
 	if (r->file.partial[0])
 		trace_file_remove(&r->file);
-	target_release(&r->target);
 }
 
 /* Who waits for the end of the program's output, or for a reader of its input to go away, waits for nobody else. */
@@ -161,15 +169,33 @@ static void leave_streams(void)
 		close(null);
 }
 
+/* What the program's environment has because of us. */
+static int make_variables(const struct recorder *r, struct variables *variables)
+{
+	const struct recorder_options *o = r->options;
+	int rc = variables_set(variables, "INFERSCOPE_SESSION", r->session.folder);
+
+	if (rc == 0)
+		rc = variables_set(variables, "INFERSCOPE_RUNTIME", o->runtime_path);
+	if (rc == 0)
+		rc = variables_set(variables, "INFERSCOPE_ENABLED", "1");
+	if (rc == 0)
+		rc = doors_open(variables, o->runtime_path, o->python_door);
+	if (rc == 0 && o->variables)
+		rc = variables_copy(variables, o->variables);
+	return rc;
+}
+
 static int start(struct recorder *r, struct error *err)
 {
-	char session[SESSION_PATH_MAX + 32], runtime[4096 + 32], enabled[] = "INFERSCOPE_ENABLED=1";
-	char *added[] = { session, runtime, enabled, NULL };
-	int rc;
+	struct variables variables = { NULL, 0 };
+	int rc = make_variables(r, &variables);
 
-	snprintf(session, sizeof session, "INFERSCOPE_SESSION=%s", r->session.folder);
-	snprintf(runtime, sizeof runtime, "INFERSCOPE_RUNTIME=%s", r->options->runtime_path);
-	rc = target_start(&r->target, r->options->argv, added, err);
+	if (rc != 0)
+		error_set(err, rc, "out of memory");
+	else
+		rc = target_start(&r->target, r->options->argv, variables.list, err);
+	variables_release(&variables);
 	if (rc == 0 && r->options->leave_streams)
 		leave_streams();
 	return rc;
@@ -177,22 +203,47 @@ static int start(struct recorder *r, struct error *err)
 
 /* ---- The loop ---------------------------------------------------------------- */
 
-/* Sleeps for the nap, or until a signal comes (the end of the program is one). */
+/* Sleeps for the nap, or until there is news: a signal (the end of the program is one), or what control.h watches. */
 static void nap(struct recorder *r)
 {
-	struct pollfd fd = { .fd = r->target.signal_fd, .events = POLLIN };
+	struct pollfd fds[CONTROL_FDS] = { { .fd = r->target.signal_fd, .events = POLLIN } };
 	struct timespec ts = { 0, (long)r->nap_us * 1000 };
 
-	(void)ppoll(&fd, 1, &ts, NULL);
+	if (!r->has_target)
+		control_watch(&r->control, fds);
+	(void)ppoll(fds, r->has_target ? 1 : CONTROL_FDS, &ts, NULL);
 }
 
-/* Soon again while there is much to do, rarely when there is not: a reader that polls doubles the producer's cost. */
-static void adjust_nap(struct recorder *r, int64_t moved)
+/*
+ * The program comes first.  Reading what it writes takes as much of a processor as writing it does, and of its memory and
+ * its caches too; where the processors are few, or share a core, that is at its cost.  So a burst is left alone until it
+ * has filled half of the rings, and only what has waited long enough is read before.
+ */
+static bool is_half_full(const struct recorder *r)
 {
-	if (moved >= BUSY_SLOTS)
-		r->nap_us = NAP_MIN_US;
-	else if (r->nap_us < NAP_MAX_US)
-		r->nap_us = r->nap_us * 2 < NAP_MAX_US ? r->nap_us * 2 : NAP_MAX_US;
+	const struct session_page *page = r->session.page;
+
+	return atomic_load_explicit(&page->chunks_used, memory_order_relaxed) * 2 >= page->chunk_limit;
+}
+
+static bool is_due(struct recorder *r)
+{
+	int64_t now = now_ns();
+
+	if (r->waiting_since_ns == 0 && drain_has_news(r->drain))
+		r->waiting_since_ns = now;
+	if (!is_half_full(r) && (r->waiting_since_ns == 0 || now - r->waiting_since_ns < HOLD_NS))
+		return false;
+	r->waiting_since_ns = 0;
+	return true;
+}
+
+/* Long enough that looking costs nothing, too short for the other half to fill. */
+static uint32_t nap_length(const struct recorder *r)
+{
+	uint64_t us = r->options->budget_bytes / 4 / FILL_RATE;
+
+	return us < NAP_MIN_US ? NAP_MIN_US : us > NAP_MAX_US ? NAP_MAX_US : (uint32_t)us;
 }
 
 static void do_periodic(struct recorder *r)
@@ -211,20 +262,35 @@ static void do_periodic(struct recorder *r)
 		write_clock_pair(r);
 }
 
+/* Is there more to come? */
+static bool handle_events(struct recorder *r)
+{
+	if (r->has_target)
+		target_handle_events(&r->target);
+	else
+		control_handle_events(&r->control);
+	return r->has_target ? !r->target.ended : !r->control.ended;
+}
+
 static void record_until_end(struct recorder *r)
 {
-	r->nap_us = NAP_MIN_US;
-	while (!r->target.ended) {
+	bool more = true;
+
+	r->nap_us = nap_length(r);
+	while (more) {
 		nap(r);
-		target_handle_events(&r->target);
-		adjust_nap(r, drain_pass(r->drain, trouble_of(r)));
+		more = handle_events(r);
+		if (is_due(r))
+			(void)drain_pass(r->drain, trouble_of(r));
 		do_periodic(r);
-		if (r->target.stopped) {
+		if (r->has_target && r->target.stopped) {
 			(void)trace_writer_flush(r->writer, trouble_of(r));
 			target_stop_along(&r->target);
 		}
 	}
 }
+
+/* ---- Ending ------------------------------------------------------------------ */
 
 /* What could not be written is lost, though it had been read from the rings. */
 static struct drain_totals final_totals(struct recorder *r)
@@ -248,7 +314,8 @@ static void finish(struct recorder *r, struct recorder_result *ret)
 	(void)trace_writer_flush(r->writer, trouble_of(r));
 	ret->totals = final_totals(r);
 	write_clock_pair(r);
-	write_closing_info(r, &ret->totals);
+	notes_read(&ret->notes, r->session.folder_fd);
+	write_closing_info(r, ret);
 	(void)trace_writer_flush(r->writer, trouble_of(r));
 	written = trace_writer_totals(r->writer);
 	ret->events = written.events;
@@ -264,33 +331,72 @@ static void finish(struct recorder *r, struct recorder_result *ret)
 	ret->trouble = r->trouble;
 }
 
-int recorder_run(const struct recorder_options *options, struct recorder_result *ret, struct error *err)
+static struct recorder *recorder_new(const struct recorder_options *options, struct recorder_result *ret)
 {
 	struct recorder *r = calloc(1, sizeof *r);
+
+	*ret = (struct recorder_result){ 0 };
+	if (!r)
+		return NULL;
+	r->options = options;
+	r->target = (struct target)TARGET_INIT;
+	r->control = (struct control)CONTROL_INIT;
+	r->session = (struct session)SESSION_INIT;
+	r->clock = clock_source_best(NULL);
+	return r;
+}
+
+/* rc: did the recording begin?  Returns it. */
+static int recorder_end(struct recorder *r, int rc, struct recorder_result *ret, struct error *err)
+{
+	if (rc == 0)
+		finish(r, ret);
+	else
+		give_up(r);
+	target_release(&r->target);
+	control_close(&r->control);
+	if (rc != 0 && err && !err->exit_code)
+		err->exit_code = 4;
+	free(r);
+	return rc;
+}
+
+/* ---- The two kinds of recording ---------------------------------------------- */
+
+int recorder_run(const struct recorder_options *options, struct recorder_result *ret, struct error *err)
+{
+	struct recorder *r = recorder_new(options, ret);
 	int rc;
 
 	if (!r)
 		return error_set(err, -ENOMEM, "out of memory");
-	*ret = (struct recorder_result){ 0 };
-	r->options = options;
-	r->session = (struct session)SESSION_INIT;
-	r->clock = clock_source_best(NULL);
+	r->has_target = true;
 	rc = target_prepare(&r->target, err);
 	if (rc == 0)
 		rc = set_up(r, err);
 	if (rc == 0)
 		rc = start(r, err);
 	if (rc == 0) {
-		ret->started = true;
 		record_until_end(r);
 		ret->exit_status = target_exit_status(&r->target);
-		finish(r, ret);
-		target_release(&r->target);
-	} else {
-		give_up(r);
 	}
-	if (rc != 0 && err && !err->exit_code)
-		err->exit_code = 4;
-	free(r);
-	return rc;
+	return recorder_end(r, rc, ret, err);
+}
+
+int recorder_serve(const struct recorder_options *options, const struct recorder_service *service, struct recorder_result *ret,
+		   struct error *err)
+{
+	struct recorder *r = recorder_new(options, ret);
+	int rc;
+
+	if (!r)
+		return error_set(err, -ENOMEM, "out of memory");
+	rc = control_open(&r->control, service->input_fd, service->pid, err);
+	if (rc == 0)
+		rc = set_up(r, err);
+	if (rc == 0) {
+		service->ready(service->arg, r->session.folder);
+		record_until_end(r);
+	}
+	return recorder_end(r, rc, ret, err);
 }

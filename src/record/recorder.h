@@ -1,20 +1,29 @@
 /*
- * recorder.h - `inferscope run`: starts the program, drains its events into a trace until it ends.
+ * recorder.h - drains the events of all processes of a session into a trace.
+ *
+ * recorder_run() starts a program and records until it ends (`inferscope
+ * run`); recorder_serve() starts none and records whoever attaches, until it is
+ * told to stop (`inferscope record`).
  */
 #ifndef RECORD_RECORDER_H
 #define RECORD_RECORDER_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "record/drain.h"
+#include "record/notes.h"
+#include "record/variables.h"
 #include "ring/layout.h"
 
 struct recorder_options {
-	char *const *argv;
+	char *const *argv; /* the program; of recorder_serve(): what the trace is to name as such */
 	const char *trace_path;
 	const char *runtime_path; /* absolute path of libinferscope-rt.so */
+	const char *python_door;  /* folder with our sitecustomize.py; NULL: none */
+	const struct variables *variables; /* for the program, beside our own; may be NULL */
 	uint64_t budget_bytes;    /* for the rings of all processes */
 	enum ring_overflow overflow;
 	uint32_t block_timeout_ms;
@@ -24,9 +33,9 @@ struct recorder_options {
 };
 
 struct recorder_result {
-	bool started;
-	int exit_status; /* the program's, as a shell says it */
+	int exit_status; /* of recorder_run(): the program's, as a shell says it */
 	struct drain_totals totals;
+	struct notes notes; /* of the processes, to be told; not to be trusted */
 	uint64_t events, dropped, unwritten;
 	uint64_t trace_bytes;
 	bool kept_old;          /* an older trace is now trace_path.old */
@@ -36,5 +45,17 @@ struct recorder_result {
 /* Fails, without starting the program, when the trace or the session cannot be made (err->exit_code 4) or the command
  * cannot be run (126, 127).  What goes wrong later is in ret->trouble, and the program goes on. */
 int recorder_run(const struct recorder_options *options, struct recorder_result *ret, struct error *err);
+
+struct recorder_service {
+	int input_fd; /* its end, or the line "stop", ends the recording */
+	pid_t pid;    /* so does the end of this process */
+	void (*ready)(void *arg, const char *session); /* called once processes can attach */
+	void *arg;
+};
+
+/* Leaves the terminal, and ends on SIGTERM only.  Fails, without calling ready(), when the trace or the session cannot be
+ * made or there is no such process (err->exit_code 4). */
+int recorder_serve(const struct recorder_options *options, const struct recorder_service *service, struct recorder_result *ret,
+		   struct error *err);
 
 #endif

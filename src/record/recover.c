@@ -22,6 +22,7 @@ struct recovery {
 	unsigned *segments;
 	size_t segment_count;
 	uint64_t copied;
+	struct notes notes;
 };
 
 /* ---- The partial trace -------------------------------------------------------- */
@@ -90,6 +91,7 @@ static int drain_rings(struct recovery *r, struct recover_result *ret, struct er
 	if (rc != 0)
 		return rc;
 	atomic_store(&r->session.page->closed, 1); /* what still runs detaches */
+	notes_read(&r->notes, r->session.folder_fd);
 	drain_finish(r->drain, err);
 	totals = drain_totals(r->drain);
 	ret->from_rings = totals.recorded;
@@ -99,7 +101,8 @@ static int drain_rings(struct recovery *r, struct recover_result *ret, struct er
 	totals.produced = totals.recorded + totals.lost;
 	rc = same_boot(r->session.page) ? describe_clock_pair(r->writer, clock, err) : 0;
 	if (rc == 0)
-		rc = describe_ending(r->writer, &(struct describe_ending){ .exit_status = -1, .recovered = true }, &totals, err);
+		rc = describe_ending(r->writer, &(struct describe_ending){ .exit_status = -1, .recovered = true, .notes = &r->notes },
+				     &totals, err);
 	return rc;
 }
 

@@ -18,17 +18,6 @@ static size_t read_start(const char *path, char *text, size_t size)
 	return n > 0 ? (size_t)n : 0;
 }
 
-pid_t proc_parent(pid_t pid)
-{
-	char path[32], text[512], *name_end;
-	int parent = 0;
-
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	read_start(path, text, sizeof text);
-	name_end = strrchr(text, ')'); /* the name before it may hold anything */
-	return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : 0;
-}
-
 size_t proc_thread_name(pid_t pid, pid_t tid, char *name, size_t size)
 {
 	char path[64];

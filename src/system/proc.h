@@ -8,9 +8,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The parent's pid; 0 when it cannot be told. */
-pid_t proc_parent(pid_t pid);
-
 /* What the kernel calls the thread; the length, 0 when it is gone. */
 size_t proc_thread_name(pid_t pid, pid_t tid, char *name, size_t size);
 

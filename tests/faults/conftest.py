@@ -31,7 +31,12 @@ FAULTS, INHERITED = PROGRAMS / "faults", PROGRAMS / "inherited"
 SANITIZED = b"__asan_init" in INFERSCOPE.read_bytes()
 PATIENCE = 60  # seconds that nothing here takes unless it hangs
 LOST = 19  # the kind of a `lost` event
+DOOR = BUILD / "python" / "inferscope" / "_door"
 OUR_VARIABLES = {"INFERSCOPE_SESSION", "INFERSCOPE_RUNTIME", "INFERSCOPE_ENABLED"}
+OTHERS_VARIABLES = {"NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64"}  # ours when nobody else has set them
+if (DOOR / "sitecustomize.py").exists():
+    OUR_VARIABLES.add("INFERSCOPE_DOOR")
+    OTHERS_VARIABLES.add("PYTHONPATH")
 CLOSING_LINE = re.compile(
     r"^inferscope: (?:nothing to record: [^;]+|([\d,]+) events of ([\d,]+) process(?:es)? and ([\d,]+) threads?, "
     r"(?:none lost|([\d,]+) lost)?(?:, )?(?:the oldest ([\d,]+) dropped as asked)?); trace in (.+) \(([^()]+)\)$")

@@ -144,8 +144,8 @@ def test_an_ended_session_is_silently_off(place):
 
 
 def test_a_dead_session_is_silently_off(place):
-    recorder = place.start_recording("/bin/sh", "-c", "env | grep INFERSCOPE; echo; exec sleep 600")
-    stale = dict(recorder.stdout.readline().strip().split("=", 1) for _ in range(3))
+    recorder = place.start_recording("/bin/sh", "-c", "env | grep ^INFERSCOPE; echo; exec sleep 600")
+    stale = dict(line.strip().split("=", 1) for line in iter(recorder.stdout.readline, "\n"))
     recorder.kill()
     recorder.wait()
     session = stale["INFERSCOPE_SESSION"]

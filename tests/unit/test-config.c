@@ -78,6 +78,10 @@ static void defaults(void **state)
 	assert_int_equal(config_integer(&config, CONFIG_LAST_SECONDS), 0);
 	assert_string_equal(config_string(&config, CONFIG_TRACE), "trace.sbt");
 	assert_int_equal(config_value(&config, CONFIG_TRACE)->origin, CONFIG_FROM_DEFAULT);
+	assert_true(config_bool(&config, CONFIG_CALLS) && config_bool(&config, CONFIG_OPS));
+	assert_false(config_bool(&config, CONFIG_C_CALLS) || config_bool(&config, CONFIG_SHAPES));
+	assert_string_equal(config_string(&config, CONFIG_INCLUDE), "");
+	assert_string_equal(config_string(&config, CONFIG_EXCLUDE), "");
 }
 
 static void yaml_values(void **state)
@@ -166,6 +170,24 @@ static void paths_only_from_the_user(void **state)
 	assert_int_equal(config_integer(&config, CONFIG_TRACE_SIZE_MB), 9);
 	assert_int_equal(config.warning_count, 1);
 	assert_non_null(strstr(config.warnings[0], "f.yaml:1: 'trace' is ignored here"));
+}
+
+/* They choose what is recorded and touch no file, so any configuration may have them. */
+static void patterns_from_anywhere(void **state)
+{
+	const char *file = "include: 'model.*,*/layers/*'\nexclude: \"\"\nc_calls: on\n";
+
+	(void)state;
+	assert_int_equal(yaml_of(file, strlen(file), false), 0);
+	assert_int_equal(config.warning_count, 0);
+	assert_string_equal(config_string(&config, CONFIG_INCLUDE), "model.*,*/layers/*");
+	assert_int_equal(config_value(&config, CONFIG_EXCLUDE)->origin, CONFIG_FROM_FILE);
+	assert_string_equal(config_string(&config, CONFIG_EXCLUDE), "");
+	assert_true(config_bool(&config, CONFIG_C_CALLS));
+	assert_int_equal(config_set(&config, CONFIG_INCLUDE, "", &error), 0); /* all of them again */
+	assert_string_equal(config_string(&config, CONFIG_INCLUDE), "");
+	refuse("include:\n", "f.yaml:1: include expects patterns with commas between them, not an empty value");
+	refuse("include: [a, b]\n", "f.yaml:1: include expects patterns with commas between them, not a list or a mapping");
 }
 
 static const char *variable_size, *variable_enabled;
@@ -337,6 +359,7 @@ int main(void)
 		cmocka_unit_test(yaml_that_is_too_clever),
 		cmocka_unit_test(yaml_that_is_no_yaml),
 		cmocka_unit_test(paths_only_from_the_user),
+		cmocka_unit_test(patterns_from_anywhere),
 		cmocka_unit_test(precedence),
 		cmocka_unit_test(bad_variable),
 		cmocka_unit_test(nearest_file_wins_per_key),

@@ -5,6 +5,7 @@
 
 #include <sys/wait.h>
 
+#include "record/drain_state.h"
 #include "ring/names.h"
 #include "trace/reader.h"
 
@@ -64,7 +65,7 @@ static struct ring_memory *attach(uint32_t parent, uint32_t flags)
 
 static uint32_t name(struct ring_memory *memory, const char *text)
 {
-	return name_intern(names, &memory->process, text);
+	return name_intern(names, &memory->process, text, strlen(text));
 }
 
 /* The slot for one event of a thread that has done this often before. */
@@ -91,6 +92,7 @@ struct totals {
 	uint64_t events, lost_events, lost; /* the last is what lost events count, names apart */
 	uint64_t by_reason[LOST_REASON_COUNT];
 	uint64_t by_track[64];
+	uint64_t unseen; /* ticks */
 };
 
 static int add_block(void *arg, unsigned worker, size_t block, const struct trace_batch *batch)
@@ -102,7 +104,12 @@ static int add_block(void *arg, unsigned worker, size_t block, const struct trac
 	for (size_t s = 0; s < batch->segment_count; s++)
 		for (uint32_t i = batch->segments[s].first; i < batch->segments[s].first + batch->segments[s].count;
 		     i++) {
-			if (batch->kind[i] == EVENT_LOST) {
+			if (batch->kind[i] == EVENT_LOST && batch->field[FIELD_REASON][i] == LOST_UNSEEN) {
+				assert_int_equal(batch->field[FIELD_COUNT][i], 0);
+				t->events++;
+				t->by_track[batch->segments[s].track]++;
+				t->unseen += batch->field[FIELD_DURATION][i];
+			} else if (batch->kind[i] == EVENT_LOST) {
 				t->lost_events++;
 				t->by_reason[batch->field[FIELD_REASON][i]] += batch->field[FIELD_COUNT][i];
 			} else {
@@ -111,6 +118,18 @@ static int add_block(void *arg, unsigned worker, size_t block, const struct trac
 			}
 		}
 	return 0;
+}
+
+/* Adds up what the file holds. */
+static void count_file(struct trace_reader *reader, struct totals *totals)
+{
+	struct error err = { 0 };
+
+	assert_int_equal(trace_reader_report(reader)->damage_count, 0);
+	memset(totals, 0, sizeof *totals);
+	assert_int_equal(trace_reader_each(reader, 0, trace_reader_block_count(reader), 1, add_block, totals, &err), 0);
+	for (int i = 0; i < LOST_REASON_COUNT; i++)
+		totals->lost += i == LOST_NAMES ? 0 : totals->by_reason[i];
 }
 
 /* Ends the recording; the caller closes the reader. */
@@ -126,11 +145,7 @@ static struct trace_reader *finish(struct drain_totals *ret, struct totals *tota
 	drain_free(drain);
 	session_end(&session);
 	assert_int_equal(trace_reader_open(&reader, trace_path, &err), 0);
-	assert_int_equal(trace_reader_report(reader)->damage_count, 0);
-	memset(totals, 0, sizeof *totals);
-	assert_int_equal(trace_reader_each(reader, 0, trace_reader_block_count(reader), 1, add_block, totals, &err), 0);
-	for (int i = 0; i < LOST_REASON_COUNT; i++)
-		totals->lost += i == LOST_NAMES ? 0 : totals->by_reason[i];
+	count_file(reader, totals);
 	assert_int_equal(totals->events, ret->recorded);
 	assert_int_equal(totals->lost, ret->lost);
 	unlink(trace_path);
@@ -402,6 +417,356 @@ static void a_dead_process_is_cleared_away(void **state)
 	assert_int_equal(drained.lost, 0);
 }
 
+/* ---- What a language's hook writes ------------------------------------------------------ */
+
+static bool emit_task(struct ring_producer *p, uint64_t time, uint32_t phase, uint32_t id, uint32_t depth, uint32_t task,
+		      uint32_t task_name)
+{
+	slot_word *slot = room(p);
+
+	if (!slot)
+		return false;
+	ring_slot_write(slot, time, task_name, ring_word_names(id, task),
+			ring_word_rest(3, depth, EVENT_CPU_CALL, 0,
+				       EVENT_FLAGS(phase, 0, 0) | EVENT_FLAG_THREAD | EVENT_FLAG_TASK));
+	ring_publish(p, 1);
+	return true;
+}
+
+/* A name of parts, at an address that no sanitizer takes for a string. */
+#define NAME(memory, text) name_intern(names, &(memory)->process, text, sizeof(text) - 1)
+
+static void functions_have_a_place(void **state)
+{
+	static const struct {
+		const char *name, *function, *module, *file; /* function NULL: plain text */
+		uint32_t line;
+	} expected[] = {
+		{ "model.Block.forward", "Block.forward", "model", "/src/model.py", 12 },
+		{ "model.Block.forward", "Block.forward", "model", "/src/model.py", 34 }, /* elsewhere: another name */
+		{ "len", "len", "builtins", "", 0 },
+		{ "main", "main", "", "x.py", 1 },
+		{ "model.<module>", "<module>", "model", "m.py", 1 },
+		{ "a b", NULL, NULL, NULL, 0 },
+		{ "a b c 7 8", NULL, NULL, NULL, 0 },
+		{ "a b c x", NULL, NULL, NULL, 0 },
+		{ "a b c 4294967296", NULL, NULL, NULL, 0 },
+		{ "m  f 1", NULL, NULL, NULL, 0 }, /* no function */
+		{ "   ", NULL, NULL, NULL, 0 },
+		{ "model.Block.forward", NULL, NULL, NULL, 0 }, /* not a function of that name */
+	};
+	struct trace_batch batch = TRACE_BATCH_INIT;
+	struct drain_totals drained;
+	struct trace_reader *reader;
+	struct ring_memory *m;
+	struct ring_producer *p;
+	struct totals totals;
+	uint32_t serial = 0, count = sizeof expected / sizeof *expected;
+
+	(void)state;
+	start(8, OVERFLOW_WRAP);
+	m = attach(0, 0);
+	p = ring_producer_open(m, 0, 0, &serial);
+	{
+		const uint32_t ids[] = {
+			NAME(m, "model\0Block.forward\0/src/model.py\00012"), NAME(m, "model\0Block.forward\0/src/model.py\00034"),
+			NAME(m, "builtins\0len\0\0000"),                      NAME(m, "\0main\0x.py\0001"),
+			NAME(m, "model\0<module>\0m.py\0001"),                NAME(m, "a\0b"),
+			NAME(m, "a\0b\0c\0007\0008"),                        NAME(m, "a\0b\0c\0x"),
+			NAME(m, "a\0b\0c\0004294967296"),                     NAME(m, "m\0\0f\0001"),
+			NAME(m, "\0\0\0"),                                    NAME(m, "model.Block.forward"),
+		};
+
+		assert_int_equal(sizeof ids / sizeof *ids, count);
+		for (uint32_t i = 0; i < count; i++)
+			emit(p, 10 + i, EVENT_CPU_CALL, PHASE_INSTANT, ids[i], 0);
+	}
+	reader = finish(&drained, &totals);
+	assert_int_equal(trace_reader_decode(reader, 0, &batch, NULL), 0);
+	assert_int_equal(batch.count, count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct trace_frame *f = trace_reader_function(reader, batch.name[i]);
+
+		assert_string_equal(trace_reader_string(reader, batch.name[i], NULL), expected[i].name);
+		assert_int_equal(f != NULL, expected[i].function != NULL);
+		for (uint32_t k = 0; k < i; k++)
+			assert_int_not_equal(batch.name[i], batch.name[k]);
+		if (!f)
+			continue;
+		assert_string_equal(trace_reader_string(reader, f->function, NULL), expected[i].function);
+		assert_string_equal(trace_reader_string(reader, f->module, NULL), expected[i].module);
+		assert_string_equal(trace_reader_string(reader, f->file, NULL), expected[i].file);
+		assert_int_equal(f->line, expected[i].line);
+	}
+	trace_batch_release(&batch);
+	trace_reader_close(reader);
+}
+
+/* Two tasks that one thread runs in turn, and the thread itself: three stacks that do not disturb each other. */
+static void tasks_have_their_tracks(void **state)
+{
+	struct trace_batch batch = TRACE_BATCH_INIT;
+	struct drain_totals drained;
+	struct trace_reader *reader;
+	struct ring_memory *memory;
+	struct ring_producer *p;
+	struct totals totals;
+	uint32_t serial = 0, f, first, second;
+
+	(void)state;
+	start(8, OVERFLOW_WRAP);
+	memory = attach(0, 0);
+	p = ring_producer_open(memory, 0, 0, &serial);
+	f = name(memory, "f");
+	first = name(memory, "first");
+	second = name(memory, "second");
+	emit(p, 10, EVENT_CPU_CALL, PHASE_BEGIN, f, 0);
+	emit_task(p, 11, PHASE_BEGIN, f, 0, 7, 0); /* has no name yet */
+	emit_task(p, 12, PHASE_BEGIN, f, 0, 900000, second);
+	emit_task(p, 13, PHASE_BEGIN, f, 1, 900000, second);
+	emit_task(p, 14, PHASE_END, 0, 0, 7, first);
+	emit(p, 15, EVENT_CPU_CALL, PHASE_END, 0, 0);
+	assert_int_equal(drain_pass(drain, NULL), 6);
+	emit_task(p, 16, PHASE_END, 0, 1, 900000, second);
+	reader = finish(&drained, &totals);
+	assert_int_equal(drained.produced, 7);
+	assert_int_equal(drained.recorded, 7);
+	assert_int_equal(drained.threads, 1);
+	assert_int_equal(totals.by_track[1], 2);
+	assert_int_equal(totals.by_track[2], 2);
+	assert_int_equal(totals.by_track[3], 3);
+	for (uint32_t i = 2; i < 4; i++) {
+		const struct trace_track *t = trace_reader_track(reader, i);
+
+		assert_int_equal(t->kind, TRACK_TASK);
+		assert_int_equal(t->os_id, i == 2 ? 7 : 900000);
+		assert_int_equal(t->serial, t->os_id);
+		assert_int_equal(t->process, 0);
+		assert_int_equal(t->parent, 1);
+		assert_string_equal(track_name(reader, i), i == 2 ? "first" : "second");
+	}
+	assert_int_equal(trace_reader_decode(reader, 0, &batch, NULL), 0);
+	for (uint32_t i = 0; i < batch.count; i++) /* number and name of the task are not the event's */
+		assert_int_equal(trace_batch_present(&batch, i) & ~UINT64_C(0x1e), 0);
+	assert_int_equal(batch.depth[batch.segments[2].first + 1], 1);
+	trace_batch_release(&batch);
+	assert_int_equal(trace_reader_decode(reader, trace_reader_block_count(reader) - 1, &batch, NULL), 0);
+	assert_int_equal(batch.open_count, 1); /* of the second task */
+	assert_int_equal(batch.open[0].track, 3);
+	trace_batch_release(&batch);
+	trace_reader_close(reader);
+}
+
+/* An event of a task with fields in its continuations keeps these, and what it does not say it has is not stored. */
+static void a_task_s_events_keep_their_fields(void **state)
+{
+	struct trace_batch batch = TRACE_BATCH_INIT;
+	struct drain_totals drained;
+	struct trace_reader *reader;
+	struct ring_producer *p;
+	struct totals totals;
+	uint32_t serial = 0;
+	uint64_t words[4] = { 0 };
+	slot_word *slot;
+
+	(void)state;
+	start(8, OVERFLOW_WRAP);
+	p = ring_producer_open(attach(0, 0), 0, 0, &serial);
+	memcpy(words, "\x0b\0" "\x0b\x08\0" "\x4d\0\0\0\0\0\0\0", 13); /* bytes: 77 */
+	slot = ring_producer_group(p, 2);
+	ring_slot_write(slot, 10, 0, ring_word_names(0, 5),
+			ring_word_rest(3, 0, EVENT_OP, 1,
+				       EVENT_FLAGS(PHASE_BEGIN, FIELD_ID, FIELD_LINK) | EVENT_FLAG_TASK | EVENT_FLAG_THREAD));
+	ring_slot_write(slot + 4, words[0], words[1], words[2], words[3]);
+	ring_publish_group(p, 2, 1);
+	ring_slot_write(room(p), 11, 1234, ring_word_names(0, 99),
+			ring_word_rest(3, 0, EVENT_INSTANT, 0, EVENT_FLAGS(PHASE_INSTANT, 0, 0)));
+	ring_publish(p, 1);
+	reader = finish(&drained, &totals);
+	assert_int_equal(drained.recorded, 2);
+	assert_int_equal(trace_reader_decode(reader, 0, &batch, NULL), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(batch.time[i], i == 0 ? 11 : 10); /* the thread's is first */
+		assert_int_equal(trace_batch_present(&batch, i) >> FIELD_BYTES & 1, i);
+		assert_int_equal(trace_batch_present(&batch, i) >> FIELD_DURATION & ~(UINT64_C(1) << (FIELD_BYTES - FIELD_DURATION)), 0);
+	}
+	assert_int_equal(batch.field[FIELD_BYTES][1], 77);
+	trace_batch_release(&batch);
+	trace_reader_close(reader);
+}
+
+/* Many tasks, many blocks: each event is in the file once, and in order. */
+static void no_task_loses_an_event(void **state)
+{
+	struct drain_totals drained;
+	struct ring_producer *p;
+	struct totals totals;
+	uint32_t serial = 0;
+
+	(void)state;
+	start(32, OVERFLOW_WRAP);
+	p = ring_producer_open(attach(0, 0), 0, 0, &serial);
+	for (uint32_t i = 0; i < 200000; i++) {
+		if (i % 3 == 0)
+			assert_true(emit(p, i + 10, EVENT_INSTANT, PHASE_INSTANT, 0, 0));
+		else
+			assert_true(emit_task(p, i + 10, PHASE_INSTANT, 0, 0, i / 5 % 40, 0));
+		if (i % 3000 == 0)
+			assert_true(drain_pass(drain, NULL) > 0);
+	}
+	trace_reader_close(finish(&drained, &totals));
+	assert_int_equal(drained.produced, 200000);
+	assert_int_equal(drained.recorded + drained.lost, 200000);
+	assert_int_equal(drained.lost, 0);
+	assert_int_equal(totals.by_track[1], 66667);
+	for (uint32_t i = 2; i < 42; i++)
+		assert_in_range(totals.by_track[i], 3330, 3338);
+}
+
+/* When there are no more tracks, the events of further tasks are counted; those of threads go on. */
+static void tasks_without_a_track_are_counted(void **state)
+{
+	struct drain_totals drained;
+	struct trace_reader *reader;
+	struct ring_memory *memory;
+	struct ring_producer *p;
+	struct totals totals;
+	uint32_t serial = 0, second = 0;
+
+	(void)state;
+	start(4, OVERFLOW_WRAP);
+	memory = attach(0, 0);
+	p = ring_producer_open(memory, 0, 0, &serial);
+	drain->task_limit = 3; /* track 1 is the thread's, 2 the first task's */
+	for (uint32_t i = 0; i < 6; i++)
+		emit_task(p, 10 + i, PHASE_INSTANT, 0, 0, i % 2, 0);
+	drain_pass(drain, NULL);
+	emit(ring_producer_open(memory, 0, 0, &second), 20, EVENT_INSTANT, PHASE_INSTANT, 0, 0);
+	reader = finish(&drained, &totals);
+	assert_int_equal(totals.by_track[2], 3);
+	assert_int_equal(totals.by_track[3], 1);
+	assert_int_equal(totals.by_reason[LOST_UNREADABLE], 3);
+	assert_int_equal(drained.produced, 7);
+	assert_int_equal(drained.recorded + drained.lost, 7);
+	trace_reader_close(reader);
+}
+
+static void emit_unseen(struct ring_producer *p, uint64_t time, uint64_t duration, uint64_t count, uint64_t reason)
+{
+	uint8_t bytes[32] = { 22, 0, FIELD_COUNT, 8, 0 };
+	uint64_t words[4];
+	slot_word *slot = ring_producer_group(p, 2);
+
+	memcpy(bytes + 5, &count, 8);
+	bytes[13] = FIELD_REASON;
+	bytes[14] = 8;
+	memcpy(bytes + 16, &reason, 8);
+	memcpy(words, bytes, sizeof words);
+	ring_slot_write(slot, time, duration, 0,
+			ring_word_rest(3, 9, EVENT_LOST, 1, EVENT_FLAGS(PHASE_COMPLETE, FIELD_DURATION, 0)));
+	ring_slot_write(slot + 4, words[0], words[1], words[2], words[3]);
+	ring_publish_group(p, 2, 1);
+}
+
+/* The one loss that a program may tell of itself: it is an event, counts none, and belongs to the process. */
+static void time_unseen_is_told(void **state)
+{
+	struct drain_totals drained;
+	struct trace_reader *reader;
+	struct ring_producer *p;
+	struct totals totals;
+	uint32_t serial = 0;
+
+	(void)state;
+	start(4, OVERFLOW_WRAP);
+	p = ring_producer_open(attach(0, 0), 0, 0, &serial);
+	emit(p, 10, EVENT_INSTANT, PHASE_INSTANT, 0, 0);
+	emit_unseen(p, 11, 500, 0, LOST_UNSEEN);
+	emit_unseen(p, 600, 700, 0, LOST_UNSEEN);
+	emit_unseen(p, 12, 500, 3, LOST_UNSEEN);  /* it does not know how many */
+	emit_unseen(p, 13, 500, 0, LOST_DROPPED); /* not for it to say */
+	emit(p, 14, EVENT_LOST, PHASE_COMPLETE, 0, 0);
+	reader = finish(&drained, &totals);
+	assert_int_equal(drained.produced, 6);
+	assert_int_equal(drained.recorded, 3);
+	assert_int_equal(drained.lost, 3);
+	assert_int_equal(totals.by_reason[LOST_UNREADABLE], 3);
+	assert_int_equal(totals.unseen, 1200);
+	assert_int_equal(drained.unseen_ns, 1200); /* the clock here counts nanoseconds */
+	assert_int_equal(totals.by_track[2], 2);
+	assert_int_equal(trace_reader_track(reader, 2)->kind, TRACK_PROCESS);
+	trace_reader_close(reader);
+}
+
+static void what_was_skipped_is_summed_up(void **state)
+{
+	struct drain_totals drained;
+	struct ring_memory *memory;
+	struct totals totals;
+	uint32_t first = 0, second = 0;
+
+	(void)state;
+	start(4, OVERFLOW_WRAP);
+	for (int i = 0; i < 2; i++) {
+		memory = attach(0, 0);
+		first = second = 0;
+		layout_rings(memory->process.map)[ring_producer_open(memory, 0, 0, &first)->index].skipped = 5;
+		layout_rings(memory->process.map)[ring_producer_open(memory, 0, 0, &second)->index].skipped = 100;
+		memory->process.header->functions = 40;
+		memory->process.header->functions_skipped = 7;
+		drain_pass(drain, NULL);
+	}
+	trace_reader_close(finish(&drained, &totals));
+	assert_int_equal(drained.skipped_calls, 210);
+	assert_int_equal(drained.functions, 80);
+	assert_int_equal(drained.functions_skipped, 14);
+	assert_int_equal(drained.produced, 0);
+}
+
+/* The recorder is killed when its last block is in the file and nothing has been said about it in memory: what the block
+ * has is not read again, though the thread itself had no event in it. */
+static void recovery_repeats_no_task(void **state)
+{
+	struct trace_reader *partial, *reader;
+	struct drain_totals drained;
+	struct ring_producer *p;
+	struct totals totals;
+	uint32_t serial = 0;
+	char first[sizeof trace_path];
+	struct trace_writer_options options = { 0 };
+	int fd;
+
+	(void)state;
+	start(4, OVERFLOW_WRAP);
+	p = ring_producer_open(attach(0, 0), 0, 0, &serial);
+	for (uint32_t i = 0; i < 3; i++)
+		emit_task(p, 10 + i, PHASE_INSTANT, 0, 0, 1 + i / 2, 0);
+	drain_pass(drain, NULL);
+	assert_int_equal(trace_writer_flush(writer, NULL), 0);
+	drain_free(drain);
+	trace_writer_abandon(writer);
+	assert_int_equal(layout_rings(p->process->map)[p->index].drained, 0);
+	emit_task(p, 20, PHASE_INSTANT, 0, 0, 2, 0);
+	emit_task(p, 21, PHASE_INSTANT, 0, 0, 3, 0);
+	assert_int_equal(trace_reader_open(&partial, trace_path, NULL), 0);
+	count_file(partial, &totals);
+	assert_int_equal(totals.events, 3);
+	strcpy(first, trace_path);
+	strcpy(trace_path + strlen(trace_path) - 6, "XXXXXX");
+	fd = mkstemp(trace_path);
+	assert_int_equal(trace_writer_open(&writer, fd, &options, NULL), 0);
+	assert_int_equal(drain_new(&drain, &session, writer, (uint32_t)trace_reader_track_count(partial)), 0);
+	assert_int_equal(drain_resume(drain, partial, false, NULL), 0);
+	reader = finish(&drained, &totals);
+	assert_int_equal(drained.recorded, 2);
+	assert_int_equal(totals.by_track[3], 1); /* the second task's track, as before */
+	assert_int_equal(totals.by_track[4], 1);
+	assert_int_equal(trace_reader_track(reader, 3)->os_id, 2);
+	trace_reader_close(reader);
+	trace_reader_close(partial);
+	unlink(first);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -413,6 +778,14 @@ int main(void)
 		cmocka_unit_test(a_thread_keeps_its_track),
 		cmocka_unit_test(names_are_inherited),
 		cmocka_unit_test(a_dead_process_is_cleared_away),
+		cmocka_unit_test(functions_have_a_place),
+		cmocka_unit_test(tasks_have_their_tracks),
+		cmocka_unit_test(a_task_s_events_keep_their_fields),
+		cmocka_unit_test(no_task_loses_an_event),
+		cmocka_unit_test(tasks_without_a_track_are_counted),
+		cmocka_unit_test(time_unseen_is_told),
+		cmocka_unit_test(what_was_skipped_is_summed_up),
+		cmocka_unit_test(recovery_repeats_no_task),
 	};
 
 	return cmocka_run_group_tests_name("drain", tests, NULL, NULL);

@@ -391,13 +391,117 @@ static void csv_has_the_same_columns_everywhere(void **state)
 	fixture_finish(&f);
 	text = walk(&all, true);
 	assert_string_equal(text,
-			    "instant,,\"'=1,\"\"x\"\"\",1.000,,101,100,3,,,,0,,,77,,,,,,,,,,,,,\"{\"\"k\"\": 5}\"\n");
+			    "instant,,\"'=1,\"\"x\"\"\",1.000,,101,100,3,,,,0,,,77,,,,,,,,,,,,,\"{\"\"k\"\": 5}\",,,,,\n");
 	assert_int_equal(dump_csv_header(&header), 0);
 	for (i = 0; i < header.size; i++)
 		commas += header.data[i] == ',';
-	assert_int_equal(commas, 27); /* as many as in the row, besides the one in its name */
+	assert_int_equal(commas, 32); /* as many as in the row, besides the one in its name */
 	buffer_release(&header);
 	free(text);
+	end_trace();
+}
+
+static uint32_t put_function(const char *module, const char *function, const char *file, uint32_t line)
+{
+	return trace_writer_function(f.w, &(struct trace_function){ { module, strlen(module) },
+								    { function, strlen(function) },
+								    { file, strlen(file) },
+								    line });
+}
+
+/* Calls say where their function is, and tasks what they are called. */
+static void functions_and_tasks(void **state)
+{
+	struct dump_filter all = DUMP_FILTER_INIT;
+	char *text;
+
+	(void)state;
+	begin_trace();
+	trace_writer_track(f.w, &(struct trace_track){ .id = 3,
+						       .kind = TRACK_TASK,
+						       .os_id = 9,
+						       .device = -1,
+						       .parent = 0,
+						       .name = trace_writer_string(f.w, "Task,1", 6) });
+	put(3, 1000, EVENT_CPU_CALL, PHASE_BEGIN, put_function("m", "C.f", "/m.py", 12), 0, NULL, 0);
+	put(3, 2000, EVENT_CPU_CALL, PHASE_END, 0, 0, NULL, 0);
+	put(0, 3000, EVENT_CPU_CALL, PHASE_BEGIN, put_function("builtins", "len", "", 0), 0, NULL, 0);
+	put(0, 4000, EVENT_CPU_CALL, PHASE_END, 0, 0, NULL, 0);
+	fixture_finish(&f);
+	check("{'event_type': 'cpu_call', 'name': 'm.C.f', 'start_us': 1.000, 'end_us': 2.000, 'task_id': 9, 'task': 'Task,1', "
+	      "'process_id': 100, 'cpu_id': 3, 'depth': 0, 'module': 'm', 'file': '/m.py', 'line': 12}\n"
+	      "{'event_type': 'cpu_call', 'name': 'len', 'start_us': 3.000, 'end_us': 4.000, 'thread_id': 101, "
+	      "'process_id': 100, 'cpu_id': 3, 'depth': 0, 'module': 'builtins'}\n");
+	text = walk(&all, true);
+	assert_string_equal(text, "cpu_call,,m.C.f,1.000,2.000,,100,3,,,,0,,,,,,,,,,,,,,,,,9,\"Task,1\",m,/m.py,12\n"
+				  "cpu_call,,len,3.000,4.000,101,100,3,,,,0,,,,,,,,,,,,,,,,,,,builtins,,\n");
+	free(text);
+	end_trace();
+}
+
+static void expect_entry(const struct tally *tally, size_t i, uint32_t key, uint64_t count, int64_t total, int64_t self,
+			 int64_t max)
+{
+	assert_int_equal(tally->entries[i].key, key);
+	assert_int_equal(tally->entries[i].count, count);
+	assert_int_equal(tally->entries[i].total_ns, total);
+	assert_int_equal(tally->entries[i].self_ns, self);
+	assert_int_equal(tally->entries[i].max_ns, max);
+}
+
+/* a calls b calls a, with an operator inside and a block's end in between; b goes on for ever. */
+static void summaries_tell_self_time(void **state)
+{
+	uint8_t list[32];
+	size_t size = list_number(list, list_number(list, 0, FIELD_COUNT, 0), FIELD_REASON, LOST_UNSEEN);
+	struct trace_reader *reader;
+	struct summary summary;
+	struct error err = { 0 };
+	static const struct {
+		uint64_t time;
+		uint8_t kind, phase, name, depth;
+	} events[] = {
+		{ 1000, EVENT_CPU_CALL, PHASE_BEGIN, 0, 0 }, { 2000, EVENT_CPU_CALL, PHASE_BEGIN, 1, 1 },
+		{ 3000, EVENT_CPU_CALL, PHASE_BEGIN, 0, 2 }, { 3500, EVENT_OP, PHASE_BEGIN, 2, 3 },
+		{ 3600, EVENT_OP, PHASE_BEGIN, 2, 4 },       { 3700, EVENT_OP, PHASE_END, 0, 4 },
+		{ 4500, EVENT_OP, PHASE_END, 0, 3 },         { 6000, EVENT_CPU_CALL, PHASE_END, 0, 2 },
+		{ 7000, EVENT_CPU_CALL, PHASE_END, 0, 1 },   { 9000, EVENT_CPU_CALL, PHASE_END, 0, 0 },
+		{ 9500, EVENT_CPU_CALL, PHASE_BEGIN, 1, 0 }, { 9600, EVENT_SCOPE, PHASE_BEGIN, 3, 1 },
+		{ 9900, EVENT_SCOPE, PHASE_END, 0, 1 },
+	};
+
+	(void)state;
+	begin_trace();
+	put(1, 500, EVENT_CPU_CALL, PHASE_BEGIN, names[0], 0, NULL, 0); /* another thread: not nested in this one's */
+	put(1, 600, EVENT_CPU_CALL, PHASE_END, 0, 0, NULL, 0);
+	for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+		bool begin = events[i].phase == PHASE_BEGIN;
+
+		put(0, events[i].time, events[i].kind, events[i].phase, begin ? names[events[i].name] : 0, events[i].depth, NULL, 0);
+		if (i == 4 || i == 7)
+			next_block();
+	}
+	{
+		struct event_slot slot = { .time = START + 10, .value = 250, .cpu = EVENT_CPU_UNKNOWN, .kind = EVENT_LOST,
+					   .flags = EVENT_FLAGS(PHASE_COMPLETE, FIELD_DURATION, 0) };
+
+		assert_int_equal(trace_writer_event(f.w, 2, &slot, list, size, NULL), 0);
+	}
+	fixture_finish(&f);
+	reader = fixture_read(&f);
+	assert_int_equal(summary_collect(&summary, reader, &err), 0);
+	assert_int_equal(summary.unfinished, 1);
+	assert_int_equal(summary.unseen_ns, 250);
+	assert_int_equal(summary.lost_total, 0);
+	assert_int_equal(tally_sort(&summary.functions), 2);
+	expect_entry(&summary.functions, 0, names[0], 3, 8000 + 100, 3000 + 2000 + 100, 8000);
+	expect_entry(&summary.functions, 1, names[1], 2, 5000 + 400, 2000 + 100, 5000);
+	assert_int_equal(tally_sort(&summary.operators), 1);
+	expect_entry(&summary.operators, 0, names[2], 2, 1000, 1000, 1000);
+	assert_int_equal(tally_sort(&summary.scopes), 1);
+	expect_entry(&summary.scopes, 0, names[3], 1, 300, 300, 300);
+	summary_release(&summary);
+	trace_reader_close(reader);
 	end_trace();
 }
 
@@ -439,7 +543,9 @@ int main(void)
 		cmocka_unit_test(a_window_has_what_encloses_it),
 		cmocka_unit_test(filters),
 		cmocka_unit_test(csv_has_the_same_columns_everywhere),
+		cmocka_unit_test(functions_and_tasks),
 		cmocka_unit_test(summaries_count_everything),
+		cmocka_unit_test(summaries_tell_self_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,6 +26,8 @@ static const struct option_row rows[] = {
 	OPTION_TEXT('o', "output", "FILE", &output, "where to"),
 	OPTION_CHOICE(0, "colour", "COLOUR", &colour, colours, "which colour"),
 	OPTION_CONFIG(0, "trace-size-mb", "N", &config, CONFIG_TRACE_SIZE_MB, "memory"),
+	OPTION_CONFIG(0, "calls", "on|off", &config, CONFIG_CALLS, "calls"),
+	OPTION_SWITCH('s', "shapes", &config, CONFIG_SHAPES, "shapes"),
 	OPTION_END,
 };
 
@@ -139,6 +141,9 @@ static void wrong_usage_is_one_sentence(void **state)
 	refuse(PARSE("--colour", "pink"), "test: --colour expects red, green or blue, not 'pink'");
 	refuse(PARSE("--from", "nan"), "test: --from expects a number from 0 to 1e+06, not 'nan'");
 	refuse(PARSE("--trace-size-mb", "0"), "test: --trace-size-mb expects an integer from 1 to 65536, not '0'");
+	refuse(PARSE("--calls", "perhaps"), "test: --calls expects on or off, not 'perhaps'");
+	refuse(PARSE("--calls"), "test: --calls needs a value (on|off)");
+	refuse(PARSE("--shapes=on"), "test: --shapes takes no value");
 }
 
 static void settings_come_from_the_command_line(void **state)
@@ -148,6 +153,15 @@ static void settings_come_from_the_command_line(void **state)
 	assert_int_equal(PARSE("--trace-size-mb", "64"), 0);
 	assert_int_equal(config_integer(&config, CONFIG_TRACE_SIZE_MB), 64);
 	assert_int_equal(config_value(&config, CONFIG_TRACE_SIZE_MB)->origin, CONFIG_FROM_COMMAND_LINE);
+	assert_int_equal(config_value(&config, CONFIG_SHAPES)->origin, CONFIG_FROM_DEFAULT);
+	assert_int_equal(PARSE("--calls", "off", "--shapes", "file"), 1); /* a switch takes nothing of what follows */
+	assert_false(config_bool(&config, CONFIG_CALLS));
+	assert_true(config_bool(&config, CONFIG_SHAPES));
+	assert_int_equal(config_value(&config, CONFIG_SHAPES)->origin, CONFIG_FROM_COMMAND_LINE);
+	config_release(&config);
+	assert_int_equal(config_init(&config), 0);
+	assert_int_equal(PARSE("-vsa"), 0);
+	assert_true(verbose && all && config_bool(&config, CONFIG_SHAPES));
 	config_release(&config);
 }
 
@@ -174,6 +188,8 @@ static void help_is_made_from_the_table(void **state)
 			    "  -o, --output FILE         where to\n"
 			    "      --colour COLOUR       which colour\n"
 			    "      --trace-size-mb N     memory\n"
+			    "      --calls on|off        calls\n"
+			    "  -s, --shapes              shapes\n"
 			    "  -h, --help                show this text\n"
 			    "\n"
 			    "examples:\n"

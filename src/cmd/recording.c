@@ -1,0 +1,86 @@
+/* recording.c - see recording.h. */
+#include "cmd/recording.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "cmd/command.h"
+#include "cmd/install_path.h"
+
+struct recorder_options recording_settings(const struct config *config)
+{
+	return (struct recorder_options){
+		.trace_path = config_string(config, CONFIG_TRACE),
+		.budget_bytes = (uint64_t)config_integer(config, CONFIG_TRACE_SIZE_MB) << 20,
+		.overflow = (enum ring_overflow)config_integer(config, CONFIG_OVERFLOW),
+		.block_timeout_ms = (uint32_t)config_integer(config, CONFIG_BLOCK_TIMEOUT_MS),
+		.max_file_bytes = (uint64_t)config_integer(config, CONFIG_MAX_FILE_MB) << 20,
+		.last_seconds = (double)config_integer(config, CONFIG_LAST_SECONDS),
+	};
+}
+
+char *recording_runtime(void)
+{
+	char *runtime = install_path_runtime(), *culprit = NULL;
+
+	if (!runtime) {
+		fail(EXIT_ENVIRONMENT, "libinferscope-rt.so is not beside this program nor where it was installed; "
+				       "install InferScope again");
+		return NULL;
+	}
+	if (install_path_trusted(runtime, &culprit))
+		return runtime;
+	fail(EXIT_ENVIRONMENT, "no program would load %s: others can write to %s; try 'chmod go-w' on it", runtime,
+	     culprit ? culprit : "it");
+	free(culprit);
+	free(runtime);
+	return NULL;
+}
+
+/* ---- Warnings ---------------------------------------------------------------- */
+
+struct speaker {
+	void (*say)(void *arg, const char *sentence);
+	void *arg;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(const struct speaker *speaker, const char *format, ...)
+{
+	char text[LOG_MESSAGE_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	speaker->say(speaker->arg, text);
+}
+
+static void say_trouble(const struct speaker *s, const struct recorder_result *r)
+{
+	char a[32];
+
+	say(s, "the trace is not whole: %s%s%s%s", r->trouble.text, r->unwritten ? "; " : "",
+	    r->unwritten ? text_group_digits(a, r->unwritten) : "", r->unwritten ? " events could not be written" : "");
+}
+
+void recording_warnings(const struct recorder_result *r, void (*speak)(void *arg, const char *sentence), void *arg)
+{
+	const struct speaker s = { speak, arg };
+	bool one = r->totals.refused_processes == 1;
+	char a[32];
+
+	if (r->trouble.code)
+		say_trouble(&s, r);
+	if (r->totals.refused_processes)
+		say(&s, "%u process%s could not be recorded: no room for %s in the session folder", r->totals.refused_processes,
+		    one ? "" : "es", one ? "it" : "them");
+	if (r->totals.names_refused)
+		say(&s, "%s events have the name [too many names]: put what varies in metadata, not in names",
+		    text_group_digits(a, r->totals.names_refused));
+	if (r->totals.lost > r->unwritten)
+		say(&s, "events were lost: try a larger --trace-size-mb, or fewer events");
+	for (size_t i = 0; i < r->notes.count; i++)
+		say(&s, "%s", r->notes.texts[i]);
+}

@@ -1,0 +1,208 @@
+/*
+ * drain_sift.c - looks at slots that have been read out of a ring: what is an
+ * event, what is nonsense, and which track it belongs to.
+ *
+ * Nearly all belong to the track of the ring's thread, and stay in place.
+ * Those of tasks, and of the process as a whole, are set aside and written to
+ * their tracks right after the others, in the same block: a block is in the
+ * file or not, so that after a crash the position of the ring stands for all
+ * of them.
+ */
+#include <string.h>
+
+#include "base/array.h"
+#include "record/drain_state.h"
+
+/* ---- Lost events ------------------------------------------------------------ */
+
+void drain_lost_fields(uint8_t bytes[DRAIN_LOST_FIELDS], uint64_t count, uint64_t reason)
+{
+	uint16_t size = 8;
+
+	bytes[0] = FIELD_COUNT;
+	memcpy(bytes + 1, &size, 2);
+	memcpy(bytes + 3, &count, 8);
+	bytes[11] = FIELD_REASON;
+	memcpy(bytes + 12, &size, 2);
+	memcpy(bytes + 14, &reason, 8);
+}
+
+struct event_slot drain_lost_slot(uint64_t from, uint64_t duration)
+{
+	return (struct event_slot){
+		.time = from,
+		.value = duration,
+		.cpu = EVENT_CPU_UNKNOWN,
+		.kind = EVENT_LOST,
+		.flags = EVENT_FLAGS(PHASE_COMPLETE, FIELD_DURATION, 0),
+	};
+}
+
+void drain_put_lost(struct event_slot *out, uint64_t from, uint64_t duration, uint64_t count, uint64_t reason)
+{
+	uint8_t bytes[sizeof *out] = { 0 };
+	uint16_t total = DRAIN_LOST_FIELDS;
+
+	out[0] = drain_lost_slot(from, duration);
+	out[0].extra = 1;
+	memcpy(bytes, &total, 2);
+	drain_lost_fields(bytes + 2, count, reason);
+	memcpy(out + 1, bytes, sizeof bytes);
+}
+
+/* ---- What goes to another track --------------------------------------------- */
+
+static bool set_aside(struct drain_aside *a, uint32_t track, bool of_thread, const struct event_slot *slots, size_t size)
+{
+	struct aside_run *run = a->run_count ? &a->runs[a->run_count - 1] : NULL;
+
+	if (ARRAY_GROW(a->slots, a->capacity, a->count + size) != 0)
+		return false;
+	if (!run || run->track != track || run->of_thread != of_thread) {
+		if (ARRAY_GROW(a->runs, a->run_capacity, a->run_count + 1) != 0)
+			return false;
+		run = &a->runs[a->run_count++];
+		*run = (struct aside_run){ .track = track, .of_thread = of_thread };
+	}
+	memcpy(a->slots + a->count, slots, size * sizeof *slots);
+	a->count += size;
+	run->slots += size;
+	run->events++;
+	return true;
+}
+
+uint64_t drain_write_aside(struct drain *d, uint64_t position)
+{
+	struct drain_aside *a = &d->aside;
+	const struct event_slot *at = a->slots;
+	uint64_t ticket = 0;
+
+	for (size_t i = 0; i < a->run_count; i++) {
+		const struct aside_run *run = &a->runs[i];
+		struct event_slot *room = trace_writer_run(d->writer, run->track, run->slots, NULL);
+
+		if (room) {
+			memcpy(room, at, run->slots * sizeof *at);
+			ticket = trace_writer_commit(d->writer, run->track, run->slots, run->of_thread ? position : 0);
+		} else { /* out of memory, and so nothing says it in the file */
+			d->totals.recorded -= run->events;
+			d->totals.lost += run->events;
+		}
+		at += run->slots;
+	}
+	a->count = a->run_count = 0;
+	return ticket;
+}
+
+/* An event of a task, as the task's track has it: what said which task it is has done its work. */
+static bool take_task(struct drain *d, struct drain_process *p, uint32_t thread, struct event_slot *slots, size_t size)
+{
+	const struct drain_task *task = drain_task(d, p, thread, slots);
+
+	if (!task)
+		return false;
+	slots->flags &= (uint16_t)~(EVENT_FLAG_TASK | EVENT_FLAGS(0, 31u, 31u));
+	slots->value = slots->aux = 0;
+	return set_aside(&d->aside, task->track, task->thread == thread, slots, size);
+}
+
+/* ---- The one loss that a program may tell ------------------------------------ */
+
+struct unseen {
+	uint64_t duration, count, reason;
+};
+
+static void read_fields(struct unseen *u, const uint8_t *list, size_t size)
+{
+	uint16_t total, length;
+	uint64_t value;
+
+	memcpy(&total, list, 2);
+	size = total < size - 2 ? total : size - 2;
+	for (list += 2; size >= 3; list += 3 + length, size -= 3 + (size_t)length) {
+		memcpy(&length, list + 1, 2);
+		if (length > size - 3)
+			return;
+		if (length != 8)
+			continue;
+		memcpy(&value, list + 3, 8);
+		if (list[0] == FIELD_DURATION)
+			u->duration = value;
+		else if (list[0] == FIELD_COUNT)
+			u->count = value;
+		else if (list[0] == FIELD_REASON)
+			u->reason = value;
+	}
+}
+
+/* For a while it did not look at its calls, and nobody knows how many there were. */
+static bool take_unseen(struct drain *d, struct drain_process *p, const struct event_slot *slots, size_t size)
+{
+	struct unseen u = { .duration = EVENT_FLAGS_VALUE(slots->flags) == FIELD_DURATION ? slots->value : 0 };
+	struct event_slot out[DRAIN_LOST_SLOTS];
+	uint32_t track;
+
+	if (EVENT_FLAGS_PHASE(slots->flags) != PHASE_COMPLETE || size < DRAIN_LOST_SLOTS)
+		return false;
+	read_fields(&u, (const uint8_t *)(slots + 1), (size - 1) * sizeof *slots);
+	if (u.reason != LOST_UNSEEN || u.count != 0)
+		return false;
+	track = drain_wide_track(d, p);
+	drain_put_lost(out, slots->time, u.duration, 0, LOST_UNSEEN);
+	if (track == NO_TRACK || !set_aside(&d->aside, track, false, out, DRAIN_LOST_SLOTS))
+		return false;
+	d->unseen_ticks = u.duration > UINT64_MAX - d->unseen_ticks ? UINT64_MAX : d->unseen_ticks + u.duration;
+	return true;
+}
+
+/* ---- All of it -------------------------------------------------------------- */
+
+enum verdict { KEEP, ASIDE, UNREADABLE };
+
+static enum verdict judge(struct drain *d, struct drain_process *p, uint32_t thread, struct event_slot *slots, size_t size)
+{
+	if (slots->kind == EVENT_LOST)
+		return take_unseen(d, p, slots, size) ? ASIDE : UNREADABLE;
+	slots->name = slots->name < p->name_count + p->first_name && slots->name >= p->first_name &&
+				      p->names[slots->name - p->first_name] ?
+			      p->names[slots->name - p->first_name] : drain_name(d, p, slots->name);
+	if (!(slots->flags & EVENT_FLAG_TASK))
+		return KEEP;
+	return take_task(d, p, thread, slots, size) ? ASIDE : UNREADABLE;
+}
+
+struct sifted drain_sift(struct drain *d, struct drain_process *p, uint32_t thread, struct event_slot *slots, size_t count)
+{
+	struct sifted s = { 0 };
+
+	for (size_t i = 0; i < count;) {
+		size_t size = 1 + (size_t)slots[i].extra;
+		enum verdict verdict;
+
+		if (slots[i].kind == EVENT_NONE) { /* padding before an event that did not fit its chunk */
+			s.extra++;
+			i++;
+			continue;
+		}
+		if (slots[i].kind >= EVENT_KIND_COUNT || size > count - i) {
+			s.unreadable++;
+			i++;
+			continue;
+		}
+		verdict = judge(d, p, thread, &slots[i], size);
+		s.extra += size - 1;
+		s.unreadable += verdict == UNREADABLE;
+		s.events += verdict != UNREADABLE;
+		if (verdict != UNREADABLE) {
+			s.first_time = s.events == 1 ? slots[i].time : s.first_time;
+			s.last_time = slots[i].time;
+		}
+		if (verdict == KEEP) {
+			if (s.kept != i)
+				memmove(slots + s.kept, slots + i, size * sizeof *slots);
+			s.kept += size;
+		}
+		i += size;
+	}
+	return s;
+}
