@@ -139,6 +139,41 @@ static void print_warning(void *arg, const char *sentence)
 	warning("%s", sentence);
 }
 
+/* The option with which a Python ignores the environment (-I, -E) or what it finds through it (-S); NULL: none. */
+static const char *door_shutter(char *const argv[])
+{
+	const char *slash = strrchr(argv[0], '/');
+
+	if (strncmp(slash ? slash + 1 : argv[0], "python", 6) != 0)
+		return NULL;
+	for (size_t i = 1; argv[i] && argv[i][0] == '-' && argv[i][1] && argv[i][1] != '-'; i++) {
+		size_t n = strcspn(argv[i] + 1, "cmXWIES");
+
+		switch (argv[i][1 + n]) {
+		case 'I':
+		case 'E':
+		case 'S':
+			return argv[i];
+		case 'X':
+		case 'W':
+			i += argv[i][2 + n] == '\0' && argv[i + 1];
+			break;
+		case 'c':
+		case 'm':
+			return NULL;
+		}
+	}
+	return NULL;
+}
+
+static void print_shut_door(char *const argv[])
+{
+	const char *option = door_shutter(argv);
+
+	if (option)
+		warning("Python's calls are not recorded: with %s it does not look where inferscope tells it to", option);
+}
+
 static void print_taken_doors(const char *runtime)
 {
 	char sentence[LOG_MESSAGE_MAX];
@@ -176,6 +211,7 @@ static int record_with(const struct config *config, struct recorder_options *opt
 	if (recorder_run(options, &result, &err) != 0)
 		return fail_with(&err, EXIT_ENVIRONMENT);
 	recording_warnings(&result, print_warning, NULL);
+	print_shut_door(options->argv);
 	if (config_integer(config, CONFIG_LOG_LEVEL) <= LOG_LEVEL_INFO)
 		print_taken_doors(options->runtime_path);
 	print_closing_line(&result, options->trace_path);

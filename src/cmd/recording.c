@@ -81,6 +81,8 @@ void recording_warnings(const struct recorder_result *r, void (*speak)(void *arg
 		    text_group_digits(a, r->totals.names_refused));
 	if (r->totals.lost > r->unwritten)
 		say(&s, "events were lost: try a larger --trace-size-mb, or fewer events");
+	if (r->totals.unseen_ns > 0)
+		say(&s, "calls were not seen for %.1f ms, while recursion was too deep to record", r->totals.unseen_ns / 1e6);
 	for (size_t i = 0; i < r->notes.count; i++)
 		say(&s, "%s", r->notes.texts[i]);
 }

@@ -10,6 +10,8 @@
 #include "trace/reader.h"
 
 #define READ_SLOTS ((size_t)CHUNK_SLOTS)
+#define PREPARE_AFTER 4u /* chunks that a process has filled */
+#define PREPARE_MAX 128u /* chunks, 8 MiB: as much as it can fill while we sleep */
 
 /* ---- Losses ---------------------------------------------------------------- */
 
@@ -216,6 +218,32 @@ static void reclaim(struct drain *d, struct error *err)
 				ring_reclaim(&d->scan, &p->file, r, p->rings[r].drained);
 			}
 		ring_empty(&p->file, page);
+	}
+}
+
+/* A process that has filled some chunks will soon want more. */
+static void prepare_process(struct drain_process *p, uint32_t ahead)
+{
+	uint32_t used = ring_file_chunks(&p->file), from = used > p->prepared ? used : p->prepared;
+
+	if (used < PREPARE_AFTER || from >= used + ahead)
+		return;
+	p->prepared = ring_populate(&p->file, from, used + ahead - from) == 0 ? used + ahead : UINT32_MAX;
+}
+
+void drain_prepare(struct drain *d)
+{
+	const struct session_page *page = d->session->page;
+	uint32_t free_chunks, used = atomic_load_explicit(&page->chunks_used, memory_order_relaxed), open = 0;
+
+	for (uint32_t i = 0; i < d->process_count; i++)
+		open += d->processes[i] && d->processes[i]->file.map;
+	free_chunks = used < page->chunk_limit ? page->chunk_limit - used : 0;
+	for (uint32_t i = 0; i < d->process_count && open; i++) {
+		uint32_t ahead = free_chunks / 8 / open;
+
+		if (d->processes[i] && d->processes[i]->file.map)
+			prepare_process(d->processes[i], ahead < PREPARE_MAX ? ahead : PREPARE_MAX);
 	}
 }
 

@@ -41,6 +41,9 @@ void drain_free(struct drain *drain);
 struct trace_reader;
 int drain_resume(struct drain *drain, struct trace_reader *reader, bool damaged, struct error *err);
 
+/* Sees to it that processes find memory where their events will go next: it takes them longer than us. */
+void drain_prepare(struct drain *drain);
+
 /* Is there anything to read?  Looks at a line of memory a thread. */
 bool drain_has_news(const struct drain *drain);
 

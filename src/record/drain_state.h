@@ -66,6 +66,7 @@ struct drain_process {
 	uint64_t accounted; /* events recorded or lost so far */
 	uint64_t last_look; /* ticks, for the range of a refusal */
 	uint64_t birth;
+	uint32_t prepared;  /* chunks that have memory, used or not; UINT32_MAX: there is none to be had */
 	int pidfd;          /* -1: cannot be asked */
 	bool dead;
 	struct trace_process entry;

@@ -256,6 +256,7 @@ static void do_periodic(struct recorder *r)
 	}
 	if (now - r->last_flush_ns >= FLUSH_NS) {
 		(void)trace_writer_flush(r->writer, trouble_of(r));
+		(void)drain_pass(r->drain, trouble_of(r)); /* which tells the threads what they may use again */
 		r->last_flush_ns = now;
 	}
 	if (now - r->last_clock_ns >= CLOCK_NS)
@@ -280,6 +281,7 @@ static void record_until_end(struct recorder *r)
 	while (more) {
 		nap(r);
 		more = handle_events(r);
+		drain_prepare(r->drain);
 		if (is_due(r))
 			(void)drain_pass(r->drain, trouble_of(r));
 		do_periodic(r);

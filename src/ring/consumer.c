@@ -11,6 +11,10 @@
 
 #include "base/array.h"
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 /* ---- The file -------------------------------------------------------------- */
 
 int ring_file_adopt(struct ring_file *file, void *map, uint64_t size, struct error *err)
@@ -91,7 +95,7 @@ uint32_t ring_file_rings(const struct ring_file *file)
 	return n < RING_LIMIT ? n : RING_LIMIT;
 }
 
-static uint32_t file_chunks(const struct ring_file *file)
+uint32_t ring_file_chunks(const struct ring_file *file)
 {
 	uint32_t n = atomic_load_explicit(&ring_file_header(file)->chunks, memory_order_acquire);
 
@@ -120,7 +124,7 @@ int ring_scan(struct ring_scan *scan, const struct ring_file *file)
 	for (uint32_t i = 0; i < ring_count; i++)
 		scan->produced[i] = atomic_load_explicit(&rings[i].produced, memory_order_acquire);
 	scan->ring_count = ring_count;
-	chunk_count = file_chunks(file);
+	chunk_count = ring_file_chunks(file);
 	if (ARRAY_GROW(scan->chunks, scan->chunk_capacity, chunk_count) != 0)
 		return -ENOMEM;
 	scan->chunk_count = 0;
@@ -134,8 +138,7 @@ int ring_scan(struct ring_scan *scan, const struct ring_file *file)
 		*c = (struct ring_chunk){ base, atomic_load_explicit(&entries[i].extra_base, memory_order_relaxed), owner - 1, i };
 		scan->chunk_count++;
 	}
-	if (scan->chunk_count)
-		if (scan->chunk_count > 1)
+	if (scan->chunk_count > 1)
 		qsort(scan->chunks, scan->chunk_count, sizeof *scan->chunks, by_ring_and_base);
 	return 0;
 }
@@ -339,7 +342,7 @@ static void give_back_budget(struct session_page *session)
 void ring_empty(const struct ring_file *file, struct session_page *session)
 {
 	struct process_header *h = ring_file_header(file);
-	uint32_t count = file_chunks(file);
+	uint32_t count = ring_file_chunks(file);
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct chunk_entry *entry = layout_chunks(file->map) + i;
@@ -361,7 +364,7 @@ void ring_empty(const struct ring_file *file, struct session_page *session)
 
 uint32_t ring_file_held(const struct ring_file *file)
 {
-	uint32_t count = file_chunks(file), held = 0;
+	uint32_t count = ring_file_chunks(file), held = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t owner = atomic_load(&(layout_chunks(file->map) + i)->owner);
@@ -371,10 +374,20 @@ uint32_t ring_file_held(const struct ring_file *file)
 	return held;
 }
 
+int ring_populate(const struct ring_file *file, uint32_t first, uint32_t count)
+{
+	if (first >= file->chunk_limit)
+		return -ENOSPC;
+	if (count > file->chunk_limit - first)
+		count = file->chunk_limit - first;
+	return madvise(layout_chunk(file->map, file->chunk_offset, first), (size_t)count * CHUNK_SIZE, MADV_POPULATE_WRITE) == 0 ?
+		       0 : -errno;
+}
+
 void ring_free(const struct ring_file *file, uint32_t ring)
 {
 	struct chunk_entry *entries = layout_chunks(file->map);
-	uint32_t chunk_count = file_chunks(file), expected = RING_EXITED;
+	uint32_t chunk_count = ring_file_chunks(file), expected = RING_EXITED;
 
 	for (uint32_t i = 0; i < chunk_count; i++) {
 		if (atomic_load(&entries[i].owner) != ring + 1)

@@ -94,6 +94,12 @@ void ring_empty(const struct ring_file *file, struct session_page *session);
 /* Chunks of this process that count in the budget. */
 uint32_t ring_file_held(const struct ring_file *file);
 
+/* Chunks [0, count) have been in use. */
+uint32_t ring_file_chunks(const struct ring_file *file);
+/* Makes the memory of chunks [first, first + count) that nobody has used yet, so that their first user need not wait for it.
+ * 0 or negative errno. */
+int ring_populate(const struct ring_file *file, uint32_t first, uint32_t count);
+
 /* Gives an exited ring and its chunks back to the process. */
 void ring_free(const struct ring_file *file, uint32_t ring);
 

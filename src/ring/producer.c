@@ -147,43 +147,49 @@ static bool take_budget(struct session_page *session)
 	return false;
 }
 
-/* Memory comes a step at a time, so that a thread with few events costs little. */
-static bool commit_step(struct ring_process *process, uint32_t chunk, uint32_t committed)
+/* Memory comes a step at a time, so that a thread with few events costs little.  One that has filled a chunk gets the next
+ * whole. */
+static uint32_t step_slots(const struct ring_producer *p)
+{
+	return p->chunk_count ? CHUNK_SLOTS : COMMIT_SLOTS;
+}
+
+static bool commit_step(struct ring_process *process, uint32_t chunk, uint32_t committed, uint32_t slots)
 {
 	uint64_t offset = process->chunk_offset + (uint64_t)chunk * CHUNK_SIZE + committed * sizeof(struct event_slot);
 
-	return memory_commit(process->map, offset, COMMIT_SLOTS * sizeof(struct event_slot), process->path) == 0;
+	return memory_commit(process->map, offset, slots * sizeof(struct event_slot), process->path) == 0;
 }
 
-static void add_step(struct ring_process *process, uint32_t chunk)
+static void add_step(struct ring_process *process, uint32_t chunk, uint32_t slots)
 {
 	struct chunk_state *state = &process->chunk_states[chunk];
 
-	state->committed += COMMIT_SLOTS;
+	state->committed += slots;
 	atomic_store_explicit(&entry_of(process, chunk)->committed, state->committed, memory_order_release);
 }
 
-static bool commit_chunk(struct ring_process *process, uint32_t chunk)
+static bool commit_chunk(struct ring_process *process, uint32_t chunk, uint32_t slots)
 {
 	struct chunk_entry *entry = entry_of(process, chunk);
 
 	return memory_commit(process->map, (uint64_t)((char *)entry - (char *)process->map), sizeof *entry, process->path) == 0 &&
-	       commit_step(process, chunk, 0);
+	       commit_step(process, chunk, 0, slots);
 }
 
-static bool new_chunk(struct ring_process *process, uint32_t *ret)
+static bool new_chunk(struct ring_process *process, uint32_t slots, uint32_t *ret)
 {
 	uint32_t chunk = atomic_load(&process->chunks);
 
 	if (chunk >= process->chunk_limit || !take_budget(process->session))
 		return false;
 	do /* memory first, as with rings */
-		if (chunk >= process->chunk_limit || !commit_chunk(process, chunk)) {
+		if (chunk >= process->chunk_limit || !commit_chunk(process, chunk, slots)) {
 			atomic_fetch_sub(&process->session->chunks_used, 1);
 			return false;
 		}
 	while (!atomic_compare_exchange_weak(&process->chunks, &chunk, chunk + 1));
-	add_step(process, chunk);
+	add_step(process, chunk, slots);
 	atomic_store(&entry_of(process, chunk)->base, CHUNK_NO_BASE);
 	atomic_store(&entry_of(process, chunk)->owner, CHUNK_CLAIMED);
 	raise_to(&process->header->chunks, chunk + 1);
@@ -192,7 +198,7 @@ static bool new_chunk(struct ring_process *process, uint32_t *ret)
 }
 
 /* One that the recorder has taken the memory from. */
-static bool refill_empty_chunk(struct ring_process *process, uint32_t *ret)
+static bool refill_empty_chunk(struct ring_process *process, uint32_t slots, uint32_t *ret)
 {
 	_Atomic uint32_t *hint = &process->header->empty_chunks;
 
@@ -200,8 +206,8 @@ static bool refill_empty_chunk(struct ring_process *process, uint32_t *ret)
 		return false;
 	if (claim_chunk(process, CHUNK_EMPTY, hint, ret)) {
 		process->chunk_states[*ret].committed = 0;
-		if (commit_step(process, *ret, 0)) {
-			add_step(process, *ret);
+		if (commit_step(process, *ret, 0, slots)) {
+			add_step(process, *ret, slots);
 			return true;
 		}
 		atomic_store(&entry_of(process, *ret)->owner, CHUNK_EMPTY);
@@ -219,7 +225,7 @@ static bool lease_chunk(struct ring_producer *p, uint32_t *ret)
 		p->patience--;
 		return false;
 	}
-	if (refill_empty_chunk(p->process, ret) || new_chunk(p->process, ret))
+	if (refill_empty_chunk(p->process, step_slots(p), ret) || new_chunk(p->process, step_slots(p), ret))
 		return true;
 	p->patience = PATIENCE;
 	return false;
@@ -260,9 +266,9 @@ static bool extend_chunk(struct ring_producer *p)
 	if (p->chunk_count == 0 || p->patience)
 		return false;
 	state = &p->process->chunk_states[p->newest];
-	if (state->committed == CHUNK_SLOTS || !commit_step(p->process, p->newest, state->committed))
+	if (state->committed == CHUNK_SLOTS || !commit_step(p->process, p->newest, state->committed, COMMIT_SLOTS))
 		return false;
-	add_step(p->process, p->newest);
+	add_step(p->process, p->newest, COMMIT_SLOTS);
 	p->end += 4 * COMMIT_SLOTS;
 	return true;
 }
