@@ -22,7 +22,7 @@ PATIENCE = 120  # seconds that nothing here takes unless it hangs
 
 SCOPE, INSTANT, COUNTER, FLOW = 2, 3, 4, 18
 BEGIN, END = 0, 1
-REENTRY, NAMES = 4, 5
+REENTRY, NAMES, UNSEEN = 4, 5, 9
 
 
 class Recording:
@@ -91,7 +91,7 @@ def record(folder, *command, options=(), program=WORKLOAD):
     assert trace.violations == [] and trace.damage == []
     assert info["complete"] is True
     assert info["produced"] == info["recorded"] + info["lost"]
-    assert info["recorded"] == len(recording.events)
+    assert info["recorded"] == len(recording.events) + sum(loss.reason == UNSEEN for loss in recording.losses)
     assert info["lost"] == trace.lost
     check_with_first_reader(path, trace)
     return recording

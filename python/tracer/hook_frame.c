@@ -1,0 +1,131 @@
+/*
+ * hook_frame.c - CPython 3.9 to 3.11: every Python call goes through our frame evaluation function (PEP 523).
+ *
+ * It costs a quarter of what a profile function does, covers all threads at
+ * once, and leaves sys.setprofile() to others.  Generators come through it once
+ * for each resumption.  Its price is that each Python call is a C call too, so
+ * it must be off when the C stack gets short (threads.c).
+ *
+ * Dynamo (torch.compile) uses the same slot, and calls what it found there: we
+ * must be there first, and never put ourselves on top of it.
+ */
+#include "interpreter_frame.h"
+
+#include "calls.h"
+#include "frames.h"
+
+#if BEFORE_312
+
+/* What the slot had before us: the interpreter's own function, always, since we do not install on top of others. */
+#define evaluate _PyEval_EvalFrameDefault
+
+static PyObject *hook(PyThreadState *ts, FRAME *frame, int throwing);
+
+static bool slot_is(PyInterpreterState *interpreter, _PyFrameEvalFunction function)
+{
+	return _PyInterpreterState_GetEvalFrameFunc(interpreter) == function;
+}
+
+/* The stack gets short.  Without the hook Python calls cost none of it, in any thread; what we miss is said. */
+static __attribute__((noinline)) PyObject *evaluate_unseen(PyThreadState *ts, FRAME *frame, int throwing, struct tracer_thread *me)
+{
+	PyInterpreterState *interpreter = ts->interp;
+	uint64_t from = clock_ticks(tracer.rt->clock);
+	PyObject *result;
+
+	if (!slot_is(interpreter, hook)) /* Dynamo's is on top: it is not ours to take away */
+		return evaluate(ts, frame, throwing);
+	_PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
+	result = evaluate(ts, frame, throwing);
+	if (tracer.on && slot_is(interpreter, evaluate))
+		_PyInterpreterState_SetEvalFrameFunc(interpreter, hook);
+	tracer_unseen(me, from);
+	return result;
+}
+
+/* All that a call needs once: the thread's state, the function's name, a name from its first argument. */
+static __attribute__((noinline)) uintptr_t prepare(FRAME *frame, uintptr_t extra)
+{
+	uint32_t id;
+
+	if (!tracer_thread && !tracer_thread_make())
+		return 0;
+	if (!code_is_known(extra))
+		extra = tracer_first_sight(frame->f_code, frame->f_globals, frame_first_local(frame));
+	if (extra & CODE_SPECIAL) {
+		id = tracer_special(extra, frame_first_local(frame));
+		if (id)
+			extra = (extra & (CODE_FILTER | CODE_FLAGS)) | (uintptr_t)id << CODE_SHIFT;
+	}
+	return extra;
+}
+
+static inline PyObject *evaluate_between(PyThreadState *ts, FRAME *frame, int throwing, struct tracer_thread *me, uint32_t id)
+{
+	PyObject *result;
+
+	call_begin(me, EVENT_CPU_CALL, id, false);
+	result = evaluate(ts, frame, throwing);
+	call_end(me, EVENT_CPU_CALL, id, false);
+	return result;
+}
+
+static __attribute__((noinline)) PyObject *hook_slow(PyThreadState *ts, FRAME *frame, int throwing, uintptr_t extra)
+{
+	struct tracer_thread *me = tracer_thread;
+
+	if (!me || !code_is_known(extra) || (extra & CODE_SPECIAL)) {
+		extra = prepare(frame, extra);
+		me = tracer_thread;
+	}
+	if (!me || !extra || !tracer.on)
+		return evaluate(ts, frame, throwing);
+	if (emit_here() < me->stack_low && !tracer_has_stack(me))
+		return evaluate_unseen(ts, frame, throwing, me);
+	if ((extra & CODE_GENERATOR) && !frame_runs_generator(frame, throwing))
+		return evaluate(ts, frame, throwing);
+	if (tracer.options.c_calls && !ts->c_profilefunc)
+		tracer_profile_here();
+	if (extra & CODE_SKIP) {
+		tracer_count_skipped(me);
+		return evaluate(ts, frame, throwing);
+	}
+	if (me->inherited && me->inherited == me->t->depth)
+		tracer_check_inherited(me, frame_current(ts));
+	return evaluate_between(ts, frame, throwing, me, CODE_NAME(extra));
+}
+
+static PyObject *hook(PyThreadState *ts, FRAME *frame, int throwing)
+{
+	struct tracer_thread *me = tracer_thread;
+	uintptr_t extra = code_extra(frame->f_code);
+
+	if (INFERSCOPE_LIKELY(me && code_is_plain(extra) && tracer.plain && emit_here() >= me->stack_low &&
+			      me->inherited != me->t->depth))
+		return evaluate_between(ts, frame, throwing, me, CODE_NAME(extra));
+	return hook_slow(ts, frame, throwing, extra);
+}
+
+int tracer_hook_install(struct tracer_state *state)
+{
+	(void)state;
+	if (slot_is(tracer.interpreter, hook))
+		return 0;
+	if (!slot_is(tracer.interpreter, evaluate)) {
+		tracer.inside->note("Python calls are recorded by a profile function, which is slower and misses threads that start "
+				    "later, because something else evaluates frames (torch.compile?): start recording before it does");
+		return tracer_profile_install_all();
+	}
+	_PyInterpreterState_SetEvalFrameFunc(tracer.interpreter, hook);
+	return 0;
+}
+
+void tracer_hook_remove(struct tracer_state *state)
+{
+	(void)state;
+	if (slot_is(tracer.interpreter, hook))
+		_PyInterpreterState_SetEvalFrameFunc(tracer.interpreter, evaluate);
+	tracer_profile_remove_all();
+}
+
+#endif

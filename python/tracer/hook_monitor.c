@@ -1,0 +1,355 @@
+/*
+ * hook_monitor.c - CPython 3.12 and later: sys.monitoring (PEP 669).
+ *
+ * The events of all threads come to callbacks of a type of our own, whose
+ * vectorcall is the C function itself.  A function that is left out answers
+ * DISABLE, and costs nothing from then on.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "calls.h"
+#include "frames.h"
+
+#if !BEFORE_312
+
+#include <structmember.h>
+
+struct callback {
+	PyObject_HEAD
+	vectorcallfunc call;
+	struct tracer_state *state;
+	PyObject *module; /* whose state it is: callbacks are among the last things to go */
+};
+
+static struct tracer_thread *this_thread(void)
+{
+	struct tracer_thread *me = tracer_thread;
+
+	return INFERSCOPE_LIKELY(me != NULL) ? me : tracer_thread_make();
+}
+
+static PyObject *disable(PyObject *self)
+{
+	return Py_NewRef(((struct callback *)self)->state->disable);
+}
+
+/* The first argument of the frame that runs, by its name, which may be anything. */
+static PyObject *first_argument(PyCodeObject *code)
+{
+	PyFrameObject *frame = PyEval_GetFrame();
+	PyObject *names, *value = NULL;
+
+	if (!frame || code->co_argcount == 0)
+		return NULL;
+	names = PyCode_GetVarnames(code);
+	if (names && PyTuple_GET_SIZE(names) > 0)
+		value = PyFrame_GetVar(frame, PyTuple_GET_ITEM(names, 0));
+	Py_XDECREF(names);
+	PyErr_Clear();
+	Py_XDECREF(value); /* the frame has it */
+	return value;
+}
+
+static __attribute__((noinline)) uintptr_t prepare(PyCodeObject *code, uintptr_t extra)
+{
+	PyObject *error = PyErr_GetRaisedException();
+	uint32_t id;
+
+	if (!code_is_known(extra))
+		extra = tracer_first_sight(code, PyEval_GetGlobals(), NULL);
+	if (extra & CODE_SPECIAL) {
+		id = tracer_special(extra, first_argument(code));
+		if (id)
+			extra = (extra & (CODE_FILTER | CODE_FLAGS)) | (uintptr_t)id << CODE_SHIFT;
+	}
+	PyErr_SetRaisedException(error);
+	return extra;
+}
+
+/* What the code object in the first argument is known by. */
+static inline uintptr_t extra_of(PyObject *const *args)
+{
+	uintptr_t extra = code_extra((PyCodeObject *)args[0]);
+
+	return INFERSCOPE_UNLIKELY(!code_is_known(extra) || (extra & CODE_SPECIAL)) ? prepare((PyCodeObject *)args[0], extra) : extra;
+}
+
+static __attribute__((noinline)) PyObject *start_slow(PyObject *self, PyObject *const *args)
+{
+	struct tracer_thread *me = this_thread();
+	uintptr_t extra = extra_of(args);
+
+	if (!(extra & CODE_SKIP)) {
+		if (me)
+			call_begin(me, EVENT_CPU_CALL, CODE_NAME(extra), true);
+		Py_RETURN_NONE;
+	}
+	if (me)
+		tracer_count_skipped(me);
+	if (!(extra & CODE_SPECIAL))
+		return disable(self);
+	Py_RETURN_NONE;
+}
+
+/* PY_START and PY_RESUME. */
+static PyObject *on_start(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
+{
+	struct tracer_thread *me = tracer_thread;
+	uintptr_t extra = code_extra((PyCodeObject *)args[0]);
+
+	(void)nargs;
+	(void)names;
+	if (INFERSCOPE_UNLIKELY(!me || !code_is_plain(extra)))
+		return start_slow(self, args);
+	call_begin(me, EVENT_CPU_CALL, CODE_NAME(extra), true);
+	Py_RETURN_NONE;
+}
+
+static __attribute__((noinline)) PyObject *return_slow(PyObject *self, PyObject *const *args)
+{
+	struct tracer_thread *me = this_thread();
+	uintptr_t extra = extra_of(args);
+
+	if (extra & CODE_SKIP)
+		return disable(self);
+	if (me)
+		call_end(me, EVENT_CPU_CALL, CODE_NAME(extra), true);
+	Py_RETURN_NONE;
+}
+
+/* PY_RETURN and PY_YIELD. */
+static PyObject *on_return(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
+{
+	struct tracer_thread *me = tracer_thread;
+	uintptr_t extra = code_extra((PyCodeObject *)args[0]);
+
+	(void)nargs;
+	(void)names;
+	if (INFERSCOPE_UNLIKELY(!me || !code_is_plain(extra)))
+		return return_slow(self, args);
+	call_end(me, EVENT_CPU_CALL, CODE_NAME(extra), true);
+	Py_RETURN_NONE;
+}
+
+/* PY_THROW; this and the next cannot be disabled. */
+static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
+{
+	struct tracer_thread *me = this_thread();
+	uintptr_t extra = extra_of(args);
+
+	(void)self;
+	(void)nargs;
+	(void)names;
+	if (me && !(extra & CODE_SKIP))
+		call_begin(me, EVENT_CPU_CALL, CODE_NAME(extra), true);
+	Py_RETURN_NONE;
+}
+
+static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
+{
+	struct tracer_thread *me = this_thread();
+	uintptr_t extra = extra_of(args);
+
+	(void)self;
+	(void)nargs;
+	(void)names;
+	if (me && !(extra & CODE_SKIP))
+		call_end(me, EVENT_CPU_CALL, CODE_NAME(extra), true);
+	Py_RETURN_NONE;
+}
+
+/* CALL; what is called is the third argument. */
+static PyObject *on_call(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
+{
+	struct tracer_thread *me = this_thread();
+	uint32_t id = me ? tracer_c_function(args[2]) : 0;
+
+	(void)self;
+	(void)nargs;
+	(void)names;
+	if (id)
+		call_begin(me, EVENT_CPU_CALL, id, false);
+	Py_RETURN_NONE;
+}
+
+/* C_RETURN and C_RAISE. */
+static PyObject *on_c_return(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
+{
+	struct tracer_thread *me = this_thread();
+	uint32_t id = me ? tracer_c_function(args[2]) : 0;
+
+	(void)self;
+	(void)nargs;
+	(void)names;
+	if (id)
+		call_end(me, EVENT_CPU_CALL, id, true);
+	Py_RETURN_NONE;
+}
+
+static const struct {
+	const char *event;
+	vectorcallfunc call;
+	bool c_call;
+} table[] = {
+	{ "PY_START", on_start, false },   { "PY_RESUME", on_start, false },  { "PY_RETURN", on_return, false },
+	{ "PY_YIELD", on_return, false },  { "PY_THROW", on_throw, false },   { "PY_UNWIND", on_unwind, false },
+	{ "CALL", on_call, true },         { "C_RETURN", on_c_return, true }, { "C_RAISE", on_c_return, true },
+};
+#define EVENTS (sizeof table / sizeof table[0])
+
+/* ---- The type ------------------------------------------------------------------- */
+
+static void callback_free(PyObject *self)
+{
+	PyTypeObject *type = Py_TYPE(self);
+
+	Py_XDECREF(((struct callback *)self)->module);
+	type->tp_free(self);
+	Py_DECREF(type);
+}
+
+static PyMemberDef callback_members[] = {
+	{ "__vectorcalloffset__", T_PYSSIZET, offsetof(struct callback, call), READONLY, NULL },
+	{ NULL, 0, 0, 0, NULL },
+};
+
+static PyType_Slot callback_slots[] = {
+	{ Py_tp_members, callback_members },
+	{ Py_tp_dealloc, (void *)callback_free },
+	{ Py_tp_call, (void *)PyVectorcall_Call },
+	{ 0, NULL },
+};
+
+static PyType_Spec callback_spec = {
+	.name = "inferscope._tracer.callback",
+	.basicsize = sizeof(struct callback),
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+	.slots = callback_slots,
+};
+
+static PyObject *new_callback(struct tracer_state *state, vectorcallfunc call)
+{
+	struct callback *c;
+
+	if (!state->callback_type)
+		state->callback_type = PyType_FromSpec(&callback_spec);
+	c = state->callback_type ? PyObject_New(struct callback, (PyTypeObject *)state->callback_type) : NULL;
+	if (c) {
+		c->call = call;
+		c->state = state;
+		c->module = Py_NewRef(state->module);
+	}
+	return (PyObject *)c;
+}
+
+/* ---- sys.monitoring -------------------------------------------------------------- */
+
+static PyObject *monitoring(void)
+{
+	PyObject *module = PySys_GetObject("monitoring"); /* borrowed */
+
+	if (!module)
+		PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is not there");
+	return module;
+}
+
+/* Never 2, a profiler's: cProfile, in a program of any kind, takes no other number and fails when it is taken. */
+static int choose_tool(PyObject *module)
+{
+	static const int tools[] = { 4, 3, 5 };
+
+	for (size_t i = 0; i < sizeof tools / sizeof tools[0]; i++) {
+		PyObject *result = PyObject_CallMethod(module, "use_tool_id", "is", tools[i], "inferscope");
+
+		if (result) {
+			Py_DECREF(result);
+			return tools[i];
+		}
+		PyErr_Clear();
+	}
+	PyErr_SetString(PyExc_RuntimeError, "all numbers of sys.monitoring are taken");
+	return -1;
+}
+
+/* Registers the callback of one event; its bit, or -1. */
+static long register_event(struct tracer_state *state, PyObject *module, size_t i, bool on)
+{
+	PyObject *events = PyObject_GetAttrString(module, "events");
+	PyObject *bit = events ? PyObject_GetAttrString(events, table[i].event) : NULL;
+	PyObject *callback = bit ? (on ? new_callback(state, table[i].call) : Py_NewRef(Py_None)) : NULL;
+	PyObject *old = callback ? PyObject_CallMethod(module, "register_callback", "iOO", state->tool, bit, callback) : NULL;
+	long value = old ? PyLong_AsLong(bit) : -1;
+
+	Py_XDECREF(old);
+	Py_XDECREF(callback);
+	Py_XDECREF(bit);
+	Py_XDECREF(events);
+	return value;
+}
+
+static int set_events(PyObject *module, int tool, long mask)
+{
+	PyObject *result = PyObject_CallMethod(module, "set_events", "il", tool, mask);
+
+	Py_XDECREF(result);
+	return result ? 0 : -1;
+}
+
+/* What an earlier recording left out may be asked for in this one. */
+static int restart(PyObject *module)
+{
+	PyObject *result = tracer.known == (1u << CODE_FILTER_SHIFT | CODE_KNOWN) ? Py_NewRef(Py_None) :
+										     PyObject_CallMethod(module, "restart_events", NULL);
+
+	Py_XDECREF(result);
+	return result ? 0 : -1;
+}
+
+int tracer_hook_install(struct tracer_state *state)
+{
+	PyObject *module = monitoring();
+	long mask = 0, bit;
+
+	if (!module)
+		return -1;
+	if (!state->disable)
+		state->disable = PyObject_GetAttrString(module, "DISABLE");
+	if (!state->disable)
+		return -1;
+	state->tool = choose_tool(module);
+	if (state->tool < 0)
+		return -1;
+	for (size_t i = 0; i < EVENTS; i++) {
+		if (table[i].c_call && !tracer.options.c_calls)
+			continue;
+		bit = register_event(state, module, i, true);
+		if (bit < 0)
+			return -1;
+		if (strncmp(table[i].event, "C_R", 3) != 0) /* these come with CALL */
+			mask |= bit;
+	}
+	return set_events(module, state->tool, mask) == 0 ? restart(module) : -1;
+}
+
+void tracer_hook_remove(struct tracer_state *state)
+{
+	PyObject *module = monitoring(), *result;
+
+	if (!module || state->tool < 0) {
+		PyErr_Clear();
+		return;
+	}
+	(void)set_events(module, state->tool, 0);
+	PyErr_Clear();
+	for (size_t i = 0; i < EVENTS; i++) {
+		(void)register_event(state, module, i, false);
+		PyErr_Clear();
+	}
+	result = PyObject_CallMethod(module, "free_tool_id", "i", state->tool);
+	Py_XDECREF(result);
+	PyErr_Clear();
+	state->tool = -1;
+}
+
+#endif
