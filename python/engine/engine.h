@@ -1,0 +1,92 @@
+/*
+ * engine.h - inferscope._engine, the extension that reads traces.
+ *
+ *      module.c    the module: what Python calls
+ *      events.c    a trace as a list of dictionaries
+ *      rows.c      one row of `inferscope dump` as a dictionary
+ *      metadata.c  MessagePack as Python values
+ *
+ * Of CPython it uses the stable ABI of 3.9, so that one file serves all.
+ * Functions that return an object return NULL with an exception set.
+ */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "cmd/dump_row.h"
+#include "trace/reader.h"
+
+/* The keys of dictionaries are made once. */
+enum key {
+	KEY_EVENT_TYPE,
+	KEY_PHASE,
+	KEY_NAME,
+	KEY_START_US,
+	KEY_END_US,
+	KEY_START_NS,
+	KEY_END_NS,
+	KEY_THREAD_ID,
+	KEY_STREAM_ID,
+	KEY_TASK_ID,
+	KEY_TASK,
+	KEY_PROCESS_ID,
+	KEY_CPU_ID,
+	KEY_DEVICE_ID,
+	KEY_HOST,
+	KEY_DEPTH,
+	KEY_MODULE,
+	KEY_FUNCTION,
+	KEY_FILE,
+	KEY_LINE,
+	KEY_VALUE,
+	KEY_GRID_DIM,
+	KEY_BLOCK_DIM,
+	KEY_REASON,
+	KEY_METADATA,
+	KEY_ENCLOSING,
+	KEY_UNFINISHED,
+	KEY_BEGIN_LOST,
+	KEY_UNMATCHED,
+	KEY_CONTINUES,
+	KEY_COUNT
+};
+
+struct engine_state {
+	PyObject *error; /* inferscope.TraceError */
+	PyObject *keys[KEY_COUNT];
+	PyObject *fields[FIELD_LIMIT]; /* likewise, of the fields that are shown as they are; else NULL */
+};
+
+/* While a trace is being turned into objects: strings that have been made already. */
+struct rows {
+	const struct engine_state *state;
+	const struct trace_reader *reader;
+	PyObject **strings; /* by number */
+	size_t count;
+};
+int rows_init(struct rows *rows, const struct engine_state *state, const struct trace_reader *reader);
+void rows_release(struct rows *rows);
+PyObject *rows_dict(struct rows *rows, const struct dump_row *row);
+PyObject *rows_string(struct rows *rows, uint32_t string); /* a new reference */
+
+/* Keys for the state; 0 or -1 with an exception. */
+int rows_make_keys(struct engine_state *state);
+
+/* dict[key] = value, and lets go of the value; takes NULL as the failure it is. */
+int put(PyObject *dict, PyObject *key, PyObject *value);
+int put_text_key(PyObject *dict, const char *key, PyObject *value);
+
+/* None when it is not MessagePack. */
+PyObject *metadata_object(const uint8_t *data, size_t size);
+
+/* A list of dictionaries in the order of their start; the enclosing one before what is inside it. */
+struct events_request {
+	bool windowed;
+	int64_t from_ns, to_ns; /* since the start of the trace */
+	Py_ssize_t limit;       /* negative: none */
+};
+PyObject *events_list(struct trace_reader *reader, const struct engine_state *state, const struct events_request *request);
+
+#endif
