@@ -7,22 +7,27 @@ BUILD = build
 VENV = .venv
 MESON = $(VENV)/bin/meson
 PYTHON = $(VENV)/bin/python
+PIP_INSTALL = $(PYTHON) -m pip install --quiet --disable-pip-version-check
 
-# Leaves $(BUILD)/inferscope and $(BUILD)/libinferscope-rt.so.
+# Leaves $(BUILD)/inferscope, $(BUILD)/libinferscope-rt.so and the Python package in $(BUILD)/python.
 all: $(BUILD)/build.ninja
 	@umask 022 && ninja -C $(BUILD)
 
 demo: all
-	@$(BUILD)/inferscope run --trace $(BUILD)/demo.sbt $(BUILD)/examples/infer "where the time goes"
+	@$(MAKE) -s --no-print-directory $(VENV)/.torch
+	@VIRTUAL_ENV=$(abspath $(VENV)) PYTHONPATH=$(abspath $(BUILD)/python) \
+		$(BUILD)/inferscope run --trace $(BUILD)/demo.sbt examples/transformer.py --steps 200
 	@$(BUILD)/inferscope info $(BUILD)/demo.sbt
 	@echo "The trace is $(BUILD)/demo.sbt; $(BUILD)/inferscope dump $(BUILD)/demo.sbt shows all of it."
 
 # Everything, in about as many minutes as a coffee takes; ends with "N passed, M failed".
 test: tools-test
+	@$(MAKE) -s --no-print-directory $(VENV)/.test $(VENV)/.torch
 	@$(PYTHON) scripts/test
 
 # Writes $(BUILD)/bench.json and prints it as a table.
 bench: tools-bench
+	@$(MAKE) -s --no-print-directory $(VENV)/.bench $(VENV)/.torch
 	@umask 022 && test -f $(BUILD)/perf/build.ninja || $(MESON) setup $(BUILD)/perf -Dbench=enabled
 	@umask 022 && ninja -C $(BUILD)/perf
 	@$(PYTHON) bench/run.py $(BUILD)/perf --output $(BUILD)/bench.json
@@ -46,10 +51,18 @@ tools-%: FORCE
 	@scripts/deps $*
 	@$(MAKE) -s --no-print-directory $(VENV)/.ready
 
+# PyTorch comes for some Pythons only, 3.11 among them.
 $(VENV)/.ready: scripts/requirements.txt
 	@echo "setting up $(VENV) (meson, pytest)"
-	@python3 -m venv $(VENV)
-	@$(VENV)/bin/pip install --quiet --disable-pip-version-check -r scripts/requirements.txt
+	@test -x $(PYTHON) || if python3.11 -c 'import ensurepip' 2>/dev/null; \
+		then python3.11 -m venv --clear $(VENV); else python3 -m venv --clear $(VENV); fi
+	@$(PIP_INSTALL) -r $<
+	@touch $@
+
+# What only some of the above need: installed when they are first used.
+$(VENV)/.%: scripts/requirements-%.txt
+	@echo "setting up $(VENV) ($*$(if $(filter torch,$*),: about 200 MB))"
+	@$(PIP_INSTALL) -r $<
 	@touch $@
 
 FORCE:
