@@ -5,7 +5,8 @@
 
 BUILD is a build folder configured with -Dbench=enabled.  Prints a table, and writes the same as JSON: a list of
 {name, ours, unit, peer, peer_value, ratio, low, high} and what it is held against, {bar, bar_on, met}.  low and high are a
-95 % interval of what the bar is on, the ratio or our figure.  A bar is met when the median is on its good side.
+95 % interval of what the bar is on, the ratio or our figure.  A bar is met when the median is on its good side.  A row without
+a bar is there to be read beside its neighbour.
 
 Ends with status 1 when a bar is missed and 4 when something could not be measured.  bench/README.md says what each row
 means.
@@ -14,95 +15,17 @@ means.
 import argparse
 import json
 import os
-import random
-import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import lttng
+import python_rows
+from measure import PAIRS, PROCESS_PAIRS, Bench, Skip, row
 
-PAIRS = 31           # of bursts in one process
-PROCESS_PAIRS = 15   # of whole processes
-BURSTS = 5           # measured by each of these
+BURSTS = 5           # measured by each process, where each side is one
 LARGE_TRACE_MB = 1024
-RESAMPLES = 10000
-TIMEOUT = 300        # seconds, for one command
-
-
-class Skip(Exception):
-    """A row that cannot be measured here, and why."""
-
-
-# ---- Statistics -------------------------------------------------------------
-
-def interval(values, seed=1):
-    """95 % bootstrap interval of the median."""
-    source = random.Random(seed)
-    medians = sorted(statistics.median(source.choices(values, k=len(values))) for _ in range(RESAMPLES))
-    return medians[int(0.025 * RESAMPLES)], medians[int(0.975 * RESAMPLES)]
-
-
-def row(name, unit, ours, bar, peer=None, peer_values=None, bar_on="ours", good="<="):
-    """ours and peer_values are measurements, taken in pairs when there are as many of both."""
-    peer_value = ratio = None
-    if peer_values:
-        peer_value = statistics.median(peer_values)
-        if len(peer_values) == len(ours):
-            ratios = [a / b for a, b in zip(ours, peer_values)]
-        else:
-            ratios = [statistics.median(ours) / peer_value]
-        ratio = statistics.median(ratios)
-    judged = ratios if bar_on == "ratio" else ours
-    low, high = interval(judged)
-    median = statistics.median(judged)
-    return {"name": name, "ours": statistics.median(ours), "unit": unit, "peer": peer, "peer_value": peer_value, "ratio": ratio,
-            "low": low, "high": high, "bar": f"{good} {bar:g}", "bar_on": bar_on,
-            "met": median <= bar if good == "<=" else median >= bar}
-
-
-# ---- Running things ---------------------------------------------------------
-
-class Bench:
-    def __init__(self, build, scratch):
-        self.build, self.scratch = Path(build).resolve(), Path(scratch)
-        self.inferscope = self.build / "inferscope"
-        self.lttng_bytes = None  # of an event, once LTTng has been measured
-
-    def program(self, name):
-        path = self.build / "bench" / name
-        if not path.exists():
-            raise Skip(f"{name} was not built")
-        return path
-
-    def run(self, *command, env=None):
-        """Runs a command; what it prints as JSON lines, as one dictionary."""
-        process = subprocess.Popen([str(part) for part in command], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
-        try:
-            output, said = process.communicate(timeout=TIMEOUT)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            sys.exit(f"bench: {' '.join(map(str, command))}: not done after {TIMEOUT} s")
-        if process.returncode == 77:
-            raise Skip(said.strip())
-        if process.returncode != 0:
-            sys.exit(f"bench: {' '.join(map(str, command))}: status {process.returncode}\n{said}")
-        return {key: value for line in output.splitlines() if line.startswith("{")
-                for key, value in json.loads(line).items()}
-
-    def record(self, *command):
-        """Runs a command under the recorder; what it prints, and what `info` says of its trace.  Nothing may be lost."""
-        trace = self.scratch / "recorded.sbt"
-        result = self.run(self.inferscope, "run", "--trace", trace, "--", *command)
-        info = json.loads(subprocess.check_output([self.inferscope, "info", "--format", "json", trace]))
-        if info["lost"] != 0 or info["events"] != result.get("events", info["events"]):
-            sys.exit(f"bench: {command[0]}: {info['events']} events recorded, {info['lost']} lost, "
-                     f"{result.get('events')} made: this measures nothing")
-        trace.unlink()
-        return result, info
 
 
 # ---- The rows ---------------------------------------------------------------
@@ -190,12 +113,13 @@ MEASUREMENTS = {
     "bytes_per_event": bytes_per_event,
     "read": encode_and_read,
     "window": window,
+    **python_rows.MEASUREMENTS,
 }
 
 
 # ---- What is printed --------------------------------------------------------
 
-TABLE = "{:24} {:>9} {:5} {:27} {:>9} {:>6}  {:>17}  {:>7}  {}"
+TABLE = "{:24} {:>9} {:5} {:29} {:>9} {:>6}  {:>17}  {:>7}  {}"
 
 
 def number(value):
@@ -203,9 +127,9 @@ def number(value):
 
 
 def print_row(r):
+    verdict = "" if r["bar"] is None else f"{'met' if r['met'] else 'MISSED'} ({r['bar_on']})"
     print(TABLE.format(r["name"], number(r["ours"]), r["unit"], r["peer"] or "", number(r["peer_value"]), number(r["ratio"]),
-                       f"{number(r['low'])} - {number(r['high'])}", r["bar"], "met" if r["met"] else "MISSED")
-          + (f" ({r['bar_on']})"), flush=True)
+                       f"{number(r['low'])} - {number(r['high'])}", r["bar"] or "", verdict).rstrip(), flush=True)
 
 
 def main():
@@ -233,7 +157,7 @@ def main():
                 print(f"{name:24} not measured: {reason}", flush=True)
     if options.output:
         Path(options.output).write_text(json.dumps(rows, indent=1) + "\n")
-    sys.exit(4 if skipped else 0 if all(r["met"] for r in rows) else 1)
+    sys.exit(4 if skipped else 0 if all(r["met"] is not False for r in rows) else 1)
 
 
 if __name__ == "__main__":
