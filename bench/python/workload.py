@@ -33,7 +33,7 @@ def start_peer(name):
     return peer
 
 
-def seconds(function, repeats=1, pause=0):
+def seconds(function, repeats=1, pause=0, figure=statistics.median):
     """The median of some calls, in real time.  In a pause before each the recorder writes what it still has."""
     times = []
     for _ in range(repeats):
@@ -41,7 +41,7 @@ def seconds(function, repeats=1, pause=0):
         start = time.perf_counter()
         function()
         times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    return figure(times)
 
 
 def finish(peer, **result):

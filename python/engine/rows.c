@@ -25,6 +25,7 @@ static const char *const key_names[KEY_COUNT] = {
 	[KEY_GRID_DIM] = "grid_dim",     [KEY_BLOCK_DIM] = "block_dim", [KEY_REASON] = "reason",
 	[KEY_METADATA] = "metadata",     [KEY_ENCLOSING] = "enclosing", [KEY_UNFINISHED] = "unfinished",
 	[KEY_BEGIN_LOST] = "begin_lost", [KEY_UNMATCHED] = "unmatched", [KEY_CONTINUES] = "continues",
+	[KEY_GOES_ON] = "goes_on",
 };
 
 int rows_make_keys(struct engine_state *state)

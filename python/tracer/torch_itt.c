@@ -65,8 +65,6 @@ static void enter(PyObject *profiler)
 	if (entered) {
 		guard = itt;
 		register_exit();
-		tracer.inside->note("PyTorch's operators are recorded through ITT, in the main thread only: this release of PyTorch "
-				    "is not known to inferscope");
 	} else {
 		Py_XDECREF(itt);
 		given_up = true;

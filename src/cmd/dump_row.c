@@ -31,7 +31,7 @@ static const struct {
 };
 #define PLAIN_FIELDS (sizeof plain_fields / sizeof plain_fields[0])
 
-static const char *const flag_names[] = { "enclosing", "unfinished", "begin_lost", "unmatched", "continues" };
+static const char *const flag_names[] = { "enclosing", "unfinished", "begin_lost", "unmatched", "continues", "goes_on" };
 #define FLAG_COUNT (sizeof flag_names / sizeof flag_names[0])
 
 const char *dump_row_field_name(unsigned field)

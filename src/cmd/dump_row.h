@@ -17,6 +17,7 @@
 #define ROW_BEGIN_LOST 4u /* its begin was lost: it began at start_us at the earliest */
 #define ROW_UNMATCHED 8u  /* an end without a begin */
 #define ROW_CONTINUES 16u /* goes on beyond the window */
+#define ROW_GOES_ON 32u   /* a part of a range whose next part begins where this one ends */
 
 struct dump_row {
 	const char *type;  /* event_type */

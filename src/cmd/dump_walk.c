@@ -250,6 +250,8 @@ static int emit_slice(struct walk *w, const struct trace_slice *slice)
 		row.flags |= w->at_end && w->cut_short ? ROW_CONTINUES : ROW_UNFINISHED;
 	if (slice->flags & SLICE_BEGIN_LOST)
 		row.flags |= ROW_BEGIN_LOST;
+	if (slice->flags & SLICE_GOES_ON)
+		row.flags |= ROW_GOES_ON;
 	if (row.kind == EVENT_NONE && ended)
 		row.kind = w->batch->kind[slice->end_event]; /* the begin was lost, and its kind with it */
 	if (is_split(w, row.kind))

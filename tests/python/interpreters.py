@@ -8,6 +8,7 @@ import functools
 import glob
 import os
 import subprocess
+import sys
 
 from recording import BUILD, PATIENCE
 
@@ -42,14 +43,15 @@ def candidates():
     folders = os.environ.get("PATH", "").split(os.pathsep)
     paths = [path for folder in folders for path in sorted(glob.glob(f"{glob.escape(folder)}/python3*"))
              if path.rpartition("/python3")[2].lstrip(".").isdigit() or path.endswith("/python3")]
-    return paths + sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3")))
+    paths += sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3")))
+    return [sys.executable, *map(os.path.realpath, paths)]  # the first has packages that the others need not have
 
 
 @functools.lru_cache(maxsize=None)
 def all_pythons():
     """One of each version, oldest first."""
     found = {}
-    for path in dict.fromkeys(map(os.path.realpath, candidates())):
+    for path in dict.fromkeys(candidates()):
         if os.access(path, os.X_OK):
             python = ask(path)
             if python and python.version not in found:

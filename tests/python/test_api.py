@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import contextlib
 import inspect
 import json
 import os
@@ -294,6 +295,42 @@ def test_decorated_coroutines_and_tasks():
     assert second["start_ns"] < first["end_ns"] < second["end_ns"]
     assert first["end_us"] - first["start_us"] >= 30_000
     assert second["end_us"] - second["start_us"] >= 50_000
+
+
+def test_scopes_of_greenlets_and_of_context_managers():
+    greenlet = pytest.importorskip("greenlet")
+
+    def worker(name):
+        with inferscope.scope(name):
+            for _ in range(3):
+                greenlet.getcurrent().parent.switch()
+
+    def switching():
+        workers = [greenlet.greenlet(worker) for _ in range(2)]
+        for i, one in enumerate(workers):
+            one.switch(f"green {i}")
+        while not all(one.dead for one in workers):
+            for one in workers:
+                one.switch()
+
+    @contextlib.contextmanager
+    def timed(name):
+        with inferscope.scope(name):
+            yield
+
+    def both():
+        with timed("managed"):
+            switching()
+
+    events = profiled(both)
+    first, second = named(events, "green 0")[0], named(events, "green 1")[0]
+    assert first["task_id"] != second["task_id"] and len(named(events, "green 0")) == 1
+    assert first["start_ns"] < second["start_ns"] < first["end_ns"] < second["end_ns"]
+    parts = named(events, "managed")  # in the generator, in __enter__, and in both()
+    assert len(parts) == 3 and all("task_id" not in part for part in parts)
+    assert parts[-1]["start_ns"] < first["start_ns"] and parts[-1]["end_ns"] > second["end_ns"]
+    assert [part["end_ns"] <= after["start_ns"] for part, after in zip(parts, parts[1:])] == [True, True]
+    assert [part.get("goes_on") for part in parts] == [True, True, None]
 
 
 def test_decorated_async_generator():
