@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""The awkward programs (tests/python/programs) on every Python here, recorded by extensions that were built with sanitizers.
+
+    INFERSCOPE_BUILD=... sanitized.py
+
+A Python that was not built with them needs their libraries loaded first.  What the programs do is not looked at here
+(test_transparency.py does that), only whether a sanitizer found anything; the trace is then read back by _engine.
+Ends with "N passed, M failed".
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from interpreters import recorded_pythons
+from recording import BUILD, INFERSCOPE, PATIENCE
+
+PROGRAMS = sorted((Path(__file__).resolve().parent / "programs").glob("*.py"))
+FOUND = re.compile(r"AddressSanitizer: (?!failed to intercept)|runtime error: ")
+READ = "import sys; from inferscope import _engine; _engine.info(sys.argv[1]); _engine.read_events(sys.argv[1])"
+# By its own choice a program crashes, and reads beyond an object to do so.
+CRASHES = {"faults.py"}
+
+
+def libraries():
+    names = ("libasan.so", "libubsan.so")
+    return " ".join(subprocess.check_output(["gcc", f"-print-file-name={name}"], text=True).strip() for name in names)
+
+
+def environment():
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("INFERSCOPE")}
+    return {**clean, "LD_PRELOAD": libraries(), "PYTHONMALLOC": "malloc", "PYTHONPATH": str(BUILD / "python"),
+            "ASAN_OPTIONS": "detect_leaks=0:handle_segv=0:handle_abort=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
+
+
+def said(command, folder, **variables):
+    """All that a command says."""
+    done = subprocess.run([str(part) for part in command], cwd=folder, env={**environment(), **variables}, text=True, errors="replace",
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE, check=False)
+    return done.stdout
+
+
+def check(python, program, folder):
+    """What a sanitizer said, or an empty string."""
+    trace = Path(folder) / "trace.sbt"
+    trace.unlink(missing_ok=True)
+    options = ["--c-calls"] if len(program.name) % 2 else []
+    text = said([INFERSCOPE, "run", "--trace", trace, *options, "--", python.path, program], folder)
+    if not re.search(r"inferscope: [\d,]+ events of ", text):
+        return f"nothing was recorded:\n{text}"
+    text += said([python.path, "-c", READ, trace], folder)
+    return text[FOUND.search(text).start():] if FOUND.search(text) else ""
+
+
+def main():
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for python in recorded_pythons():
+            for program in PROGRAMS:
+                if program.name in CRASHES:
+                    continue
+                found = check(python, program, folder)
+                passed, failed = passed + (not found), failed + bool(found)
+                if found:
+                    print(f"{python} {program.name}: {found[:3000]}")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+if __name__ == "__main__":
+    main()
