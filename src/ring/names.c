@@ -171,9 +171,8 @@ void name_table_move(struct name_table *table, struct ring_process *process)
 		if (!text)
 			continue;
 		memcpy(&size, text, sizeof size);
+		/* One that finds no room is nowhere: the file it is in now will go. */
 		text = store_text(process, id - process->first_name, (const char *)text + 2, size);
-		if (!text)
-			break;
 		atomic_store_explicit(&table->text[id], text, memory_order_release);
 	}
 	announce(process->header, end);

@@ -183,3 +183,14 @@ int ring_process_attach(struct ring_memory *memory, const struct ring_process_op
 	errno = saved;
 	return rc;
 }
+
+void ring_process_leave(struct ring_process *process)
+{
+	uint64_t size;
+
+	if (!process->map)
+		return;
+	size = layout_file_size(process->chunk_limit) - process->chunk_offset;
+	(void)mmap((char *)process->map + process->chunk_offset, size, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}

@@ -82,6 +82,10 @@ struct ring_process_options {
 /* Makes this process's file.  0 or negative errno; on failure the session's count of refused processes is raised. */
 int ring_process_attach(struct ring_memory *memory, const struct ring_process_options *options);
 
+/* Nothing more is to be recorded.  The shared memory of the chunks is let go; a thread that is still writing to it writes to
+ * memory that nobody reads. */
+void ring_process_leave(struct ring_process *process);
+
 /* A ring for the calling thread, or NULL when there is none to be had.  A serial of 0 is replaced by a new one; a thread
  * that comes back after ring_producer_exit() passes the one it had. */
 struct ring_producer *ring_producer_open(struct ring_memory *memory, uint64_t now, uint32_t flags, uint32_t *serial);

@@ -81,8 +81,8 @@ static ptrdiff_t find_rseq_cpu(void)
 	return offset && size && *size > 0 ? *offset + 4 : 0;
 }
 
-/* Sessions before this one.  A thread that was in the middle of an event when a session ended still writes to its memory,
- * so it is given back only two sessions later. */
+/* The session before this one.  A thread that was in the middle of an event when it ended still writes to its memory, so the
+ * last of it is given back when the next one ends. */
 static struct {
 	struct session_page *session;
 	struct ring_memory *memory;
@@ -117,10 +117,10 @@ static bool load_session(struct runtime *rt, const char *folder)
 	if (!rt->names)
 		rt->names = name_table_map();
 	if (!memory || !rt->names) {
-		if (page)
-			munmap(page, SESSION_PAGE_SIZE);
 		if (memory)
 			ring_memory_unmap(memory, page->chunk_limit);
+		if (page)
+			munmap(page, SESSION_PAGE_SIZE);
 		return false;
 	}
 	strcpy(rt->folder, folder);
@@ -224,6 +224,7 @@ void inferscope_leave(void)
 	if (!rt->session || rt->session == &no_session)
 		return;
 	release_previous();
+	ring_process_leave(&rt->memory->process);
 	previous.session = rt->session;
 	previous.memory = rt->memory;
 	previous.chunk_limit = rt->chunk_limit;

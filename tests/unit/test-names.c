@@ -146,6 +146,29 @@ static void a_child_goes_on(void **state)
 	ring_file_close(&child_file);
 }
 
+/* Another session of the same process: what has remembered a number may go on using it. */
+static void names_move_to_another_file(void **state)
+{
+	struct ring_memory *next;
+	struct ring_file next_file;
+	uint32_t decode = intern("decode"), function = name_intern(table, &memory->process, "m\0f\0/f.py\0001", 12);
+	size_t size;
+
+	(void)state;
+	assert_int_equal(world_attach(&world, &next, NAME_FIRST), 0);
+	assert_int_equal(ring_file_open(&next_file, world.folder_fd, next->process.number, NULL), 0);
+	name_table_move(table, &next->process);
+	ring_process_leave(&memory->process);
+	assert_memory_equal(name_in_file(next_file.map, next_file.first_name, decode, &size), "decode", 6);
+	assert_int_equal(size, 6);
+	assert_memory_equal(name_in_file(next_file.map, next_file.first_name, function, &size), "m\0f\0/f.py\0001", 12);
+	assert_int_equal(size, 12);
+	assert_int_equal(name_intern(table, &next->process, "decode", 6), decode);
+	assert_int_equal(name_intern(table, &next->process, "new", 3), function + 1);
+	assert_int_equal(next->process.header->names, function + 2);
+	ring_file_close(&next_file);
+}
+
 static void garbage_in_the_arena_is_no_name(void **state)
 {
 	static const uint32_t offsets[] = { NAME_TEXT_SIZE - 1, NAME_TEXT_SIZE, NAME_TEXT_SIZE + 1, UINT32_MAX,
@@ -186,6 +209,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(too_many_names_are_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(too_much_text_is_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_child_goes_on, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(names_move_to_another_file, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(garbage_in_the_arena_is_no_name, set_up, tear_down),
 	};
 
