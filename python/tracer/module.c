@@ -109,6 +109,29 @@ static bool is_loaded(const char *name)
 	return modules && PyDict_Check(modules) && PyDict_GetItemString(modules, name);
 }
 
+/* Without calls nobody tells us when PyTorch is loaded, but imports are announced. */
+static int on_audit(const char *event, PyObject *args, void *unused)
+{
+	PyObject *name = strcmp(event, "import") == 0 && PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : NULL;
+	const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+
+	(void)unused;
+	if (name && !text)
+		PyErr_Clear();
+	if (text && !tracer.options.calls && tracer.inside->joined())
+		tracer_torch_look(text);
+	return 0;
+}
+
+static void watch_imports(void)
+{
+	static bool watching; /* there is no way back */
+
+	if (!watching)
+		watching = PySys_AddAuditHook(on_audit, NULL) == 0;
+	PyErr_Clear();
+}
+
 static PyObject *py_start(PyObject *module, PyObject *args, PyObject *names)
 {
 	static char *words[] = { "calls", "c_calls", "ops", "shapes", "include", "exclude", "afresh", NULL };
@@ -134,6 +157,8 @@ static PyObject *py_start(PyObject *module, PyObject *args, PyObject *names)
 	}
 	if (calls && start_calls(state) < 0)
 		return NULL;
+	if (!calls && ops)
+		watch_imports();
 	Py_RETURN_NONE;
 }
 

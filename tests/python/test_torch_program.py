@@ -110,7 +110,8 @@ def test_without_operators_and_without_calls(tmp_path):
     trace = record(tmp_path, "net(x)", "--ops", "off")
     assert not slices(trace, [OP]) and slices(trace, [CALL])
     trace = record(tmp_path, "net(x)", "--calls", "off")
-    assert not slices(trace, [CALL])  # and nobody tells us when torch is loaded
+    assert not slices(trace, [CALL])
+    assert sum(name == "aten::addmm" for name, *_ in slices(trace, [OP])) == 2
 
 
 def test_backward_has_the_number_of_forward(tmp_path):
