@@ -5,6 +5,8 @@
  * co_extra slot.  Nothing here runs code of the program's: only attributes
  * that lie in plain dictionaries are looked at.
  */
+#include "subscripts.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,10 +215,16 @@ static void count_function(uintptr_t extra)
 		ring_count(&header->functions_skipped);
 }
 
-/* From 3.12 on we are told only of what runs. */
-static uintptr_t generator_flag(const PyCodeObject *code)
+/* What the frame hook has to know.  From 3.12 on we are told of all that runs, and only of that. */
+static uintptr_t hook_flags(const PyCodeObject *code)
 {
-	return BEFORE_312 && (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) ? CODE_GENERATOR : 0;
+#if BEFORE_312
+	return (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR) ? CODE_GENERATOR : 0) |
+	       (subscripts_matter(code) ? CODE_SUBSCRIPT : 0);
+#else
+	(void)code;
+	return 0;
+#endif
 }
 
 static uintptr_t look_at(PyCodeObject *code, PyObject *globals, PyObject *first)
@@ -224,7 +232,7 @@ static uintptr_t look_at(PyCodeObject *code, PyObject *globals, PyObject *first)
 	char name[NAME_MAX_BYTES], qualified[512];
 	const char *module = module_of(globals), *file = text_of(code->co_filename, "");
 	const char *qualname = qualname_of(code, first, qualified, sizeof qualified);
-	uintptr_t extra = tracer.known | special_flags(module, qualname) | generator_flag(code);
+	uintptr_t extra = tracer.known | special_flags(module, qualname) | hook_flags(code);
 	size_t size;
 
 	if (tracer_filter_skips(module, qualname, file))

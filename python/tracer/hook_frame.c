@@ -13,6 +13,7 @@
 
 #include "calls.h"
 #include "frames.h"
+#include "subscripts.h"
 
 #if BEFORE_312
 
@@ -70,16 +71,9 @@ static inline PyObject *evaluate_between(PyThreadState *ts, FRAME *frame, int th
 	return result;
 }
 
-static __attribute__((noinline)) PyObject *hook_slow(PyThreadState *ts, FRAME *frame, int throwing, uintptr_t extra)
+/* With all that is known of the function. */
+static PyObject *evaluate_known(PyThreadState *ts, FRAME *frame, int throwing, struct tracer_thread *me, uintptr_t extra)
 {
-	struct tracer_thread *me = tracer_thread;
-
-	if (!me || !code_is_known(extra) || (extra & CODE_SPECIAL)) {
-		extra = prepare(frame, extra);
-		me = tracer_thread;
-	}
-	if (!me || !extra || !tracer.on)
-		return evaluate(ts, frame, throwing);
 	if (emit_here() < me->stack_low && !tracer_has_stack(me))
 		return evaluate_unseen(ts, frame, throwing, me);
 	if ((extra & CODE_GENERATOR) && !frame_runs_generator(frame, throwing))
@@ -93,6 +87,22 @@ static __attribute__((noinline)) PyObject *hook_slow(PyThreadState *ts, FRAME *f
 	if (me->inherited && me->inherited == me->t->depth)
 		tracer_check_inherited(me, frame_current(ts));
 	return evaluate_between(ts, frame, throwing, me, CODE_NAME(extra));
+}
+
+static __attribute__((noinline)) PyObject *hook_slow(PyThreadState *ts, FRAME *frame, int throwing, uintptr_t extra)
+{
+	PyObject *result, *namespace;
+
+	if (!tracer_thread || !code_is_known(extra) || (extra & CODE_SPECIAL))
+		extra = prepare(frame, extra);
+	if (!tracer_thread || !extra || !tracer.on)
+		return evaluate(ts, frame, throwing);
+	if (!(extra & CODE_SUBSCRIPT))
+		return evaluate_known(ts, frame, throwing, tracer_thread, extra);
+	namespace = subscripts_enter(frame);
+	result = evaluate_known(ts, frame, throwing, tracer_thread, extra);
+	subscripts_leave(namespace);
+	return result;
 }
 
 static PyObject *hook(PyThreadState *ts, FRAME *frame, int throwing)

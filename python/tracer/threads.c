@@ -103,13 +103,19 @@ static void catch_up(struct tracer_thread *me, bool without_innermost)
 
 void tracer_begin_slow(struct tracer_thread *me, uint32_t kind, uint32_t id, bool in_frame)
 {
-	if (!emit_enter(tracer.rt, me->t))
+	struct runtime_thread *t = me->t;
+	slot_word *slot;
+
+	if (!emit_enter(tracer.rt, t))
 		return;
-	(void)emit_room(tracer.rt, me->t); /* which finds out whether the track is new */
-	if (me->epoch != me->t->epoch)
+	slot = emit_room(tracer.rt, t); /* which finds out whether the track is new */
+	if (me->epoch != t->epoch) {
 		catch_up(me, in_frame);
-	emit_begin(tracer.rt, me->t, kind, id);
-	emit_leave(me->t);
+		slot = emit_room(tracer.rt, t);
+	}
+	emit_slot(tracer.rt, t, slot, kind, EVENT_FLAGS(PHASE_BEGIN, 0, 0), id, 0, emit_depth(t->depth), 0);
+	emit_opened(t, kind, id);
+	emit_leave(t);
 }
 
 void tracer_settle(struct tracer_thread *me)
@@ -174,16 +180,18 @@ void tracer_check_inherited(struct tracer_thread *me, const void *caller)
 
 void tracer_end_slow(struct tracer_thread *me, uint32_t kind, uint32_t id, bool in_frame)
 {
-	bool is_new;
+	slot_word *slot;
 
 	if (!emit_enter(tracer.rt, me->t))
 		return;
-	(void)emit_room(tracer.rt, me->t);
-	is_new = me->epoch != me->t->epoch;
-	if (is_new)
+	slot = emit_room(tracer.rt, me->t);
+	if (me->epoch == me->t->epoch) {
+		(void)emit_end_with(tracer.rt, me->t, OPEN_ENTRY(kind, id), slot);
+	} else {
 		catch_up(me, false);
-	if (!is_new || in_frame) /* otherwise the frame has gone, and what was said is right without it */
-		(void)emit_end(tracer.rt, me->t, OPEN_ENTRY(kind, id));
+		if (in_frame) /* otherwise the frame has gone, and what was said is right without it */
+			(void)emit_end(tracer.rt, me->t, OPEN_ENTRY(kind, id));
+	}
 	if (me->t->depth < me->inherited)
 		me->inherited = me->t->depth;
 	emit_leave(me->t);

@@ -10,6 +10,7 @@
  *      threads.c       each thread's part, and all that is not fast
  *      hook_frame.c    CPython 3.9 to 3.11: frame evaluation (PEP 523)
  *      hook_monitor.c  CPython 3.12 and later: sys.monitoring (PEP 669)
+ *      subscripts.c    3.11: what the frame hook would miss
  *      hook_profile.c  C calls, and what is left when the frame hook is taken, before 3.12
  *      objects.c       names taken from objects: nn.Module, Thread
  *      torch_itt.c     PyTorch's operators when the runtime's own way is barred
@@ -49,9 +50,10 @@ static inline PyObject *Py_NewRef(PyObject *object)
 #define CODE_THREAD 8u  /* the function in which a thread begins */
 #define CODE_GENERATOR 16u /* a generator or coroutine, before 3.12: not every evaluation runs it */
 #define CODE_PROFILER 32u /* the function in which PyTorch's own profiler begins */
+#define CODE_SUBSCRIPT 64u /* in 3.11: a __getitem__ or the class of one, see subscripts.c */
 #define CODE_SPECIAL (CODE_MODULE | CODE_THREAD | CODE_PROFILER)
-#define CODE_FLAGS 63u
-#define CODE_SHIFT 6
+#define CODE_FLAGS 127u
+#define CODE_SHIFT 7
 #define CODE_NAME(extra) ((uint32_t)((extra) >> CODE_SHIFT) & (NAME_LIMIT - 1))
 #define CODE_FILTER_SHIFT 24
 #define CODE_FILTER 0xff000000u

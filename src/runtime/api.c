@@ -95,7 +95,7 @@ static __attribute__((noinline)) void scope_end_slow(struct runtime_thread *t, s
 	int64_t depth = inferscope_innermost(t, EVENT_SCOPE);
 
 	if (depth >= 0)
-		inferscope_end_at(t, (uint32_t)depth);
+		inferscope_end_at(t, (uint32_t)depth, slot);
 	else
 		emit_slot(&inferscope_runtime, t, slot, EVENT_SCOPE, EVENT_FLAGS(PHASE_END, 0, 0), NAME_NONE, 0, EVENT_DEPTH_UNMATCHED, 0);
 }

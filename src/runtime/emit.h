@@ -104,14 +104,17 @@ static inline void emit_end_innermost(const struct runtime *rt, struct runtime_t
 }
 
 /* The innermost slice that is open as this entry ends; see runtime.h for those inside it.  False: there is none. */
-static inline bool emit_end(const struct runtime *rt, struct runtime_thread *t, uint32_t entry)
+static inline bool emit_end_with(const struct runtime *rt, struct runtime_thread *t, uint32_t entry, slot_word *slot)
 {
-	slot_word *slot = emit_room(rt, t);
-
 	if (INFERSCOPE_UNLIKELY(t->depth - 1 >= t->open_limit || t->open[t->depth - 1] != entry))
-		return rt->slow.end(t, entry);
+		return rt->slow.end(t, entry, slot);
 	emit_end_innermost(rt, t, slot, OPEN_KIND(entry));
 	return true;
+}
+
+static inline bool emit_end(const struct runtime *rt, struct runtime_thread *t, uint32_t entry)
+{
+	return emit_end_with(rt, t, entry, emit_room(rt, t));
 }
 
 #endif

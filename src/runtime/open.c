@@ -11,14 +11,11 @@ static uint32_t kind_at(const struct runtime_thread *t, uint32_t depth)
 }
 
 /* An end with a link says that the slice goes on: its next part begins at once. */
-static void end_innermost(struct runtime_thread *t, bool goes_on)
+static void end_innermost(struct runtime_thread *t, slot_word *slot, bool goes_on)
 {
-	const struct runtime *rt = &inferscope_runtime;
-	slot_word *slot = emit_room(rt, t);
-
 	if (t->depth == 0)
 		return;
-	emit_slot(rt, t, slot, kind_at(t, t->depth - 1), EVENT_FLAGS(PHASE_END, goes_on ? FIELD_LINK : 0, 0), NAME_NONE, 0,
+	emit_slot(&inferscope_runtime, t, slot, kind_at(t, t->depth - 1), EVENT_FLAGS(PHASE_END, goes_on ? FIELD_LINK : 0, 0), NAME_NONE, 0,
 		  emit_depth(t->depth - 1), 0);
 	t->depth--;
 }
@@ -32,29 +29,31 @@ static void begin_again(struct runtime_thread *t, uint32_t entry)
 	emit_opened(t, OPEN_KIND(entry), OPEN_NAME(entry));
 }
 
-void inferscope_end_at(struct runtime_thread *t, uint32_t depth)
+void inferscope_end_at(struct runtime_thread *t, uint32_t depth, slot_word *slot)
 {
 	uint32_t was = t->depth, epoch = t->epoch;
 
-	while (t->depth > depth && t->epoch == epoch)
-		end_innermost(t, t->depth - 1 > depth && kind_at(t, t->depth - 1) == EVENT_SCOPE);
+	while (t->depth > depth && t->epoch == epoch) {
+		end_innermost(t, slot, t->depth - 1 > depth && kind_at(t, t->depth - 1) == EVENT_SCOPE);
+		slot = t->depth > depth ? emit_room(&inferscope_runtime, t) : NULL;
+	}
 	/* what follows is written where others have been read */
 	for (uint32_t d = depth + 1; d < was && d < t->open_limit && t->epoch == epoch; d++)
 		if (OPEN_KIND(t->open[d]) == EVENT_SCOPE)
 			begin_again(t, t->open[d]);
 }
 
-bool inferscope_end(struct runtime_thread *t, uint32_t entry)
+bool inferscope_end(struct runtime_thread *t, uint32_t entry, slot_word *slot)
 {
 	uint32_t depth = t->depth;
 
 	if (depth > t->open_limit) { /* too deep to be told apart, or no memory: ends come in order there */
-		end_innermost(t, false);
+		end_innermost(t, slot, false);
 		return true;
 	}
 	while (depth-- > 0)
 		if (t->open[depth] == entry) {
-			inferscope_end_at(t, depth);
+			inferscope_end_at(t, depth, slot);
 			return true;
 		}
 	return false;

@@ -125,12 +125,12 @@ int inferscope_range_push(struct runtime_thread *t, uintptr_t domain, uint32_t n
 }
 
 /* No room to remember which it was: the innermost scope of all. */
-static int pop_beyond(struct runtime_thread *t, struct range_stack *s)
+static int pop_beyond(struct runtime_thread *t, struct range_stack *s, slot_word *slot)
 {
 	int64_t depth = inferscope_innermost(t, EVENT_SCOPE);
 
 	if (depth >= 0)
-		inferscope_end_at(t, (uint32_t)depth);
+		inferscope_end_at(t, (uint32_t)depth, slot);
 	return (int)(s->ranges[s->count - 1].level + s->beyond--);
 }
 
@@ -145,14 +145,14 @@ int inferscope_range_pop(struct runtime_thread *t, uintptr_t domain)
 	if (!s)
 		return -1;
 	if (INFERSCOPE_UNLIKELY(s->beyond))
-		return pop_beyond(t, s);
+		return pop_beyond(t, s, slot);
 	range = innermost(s, domain);
 	if (!range) {
 		emit_slot(rt, t, slot, EVENT_SCOPE, EVENT_FLAGS(PHASE_END, 0, 0), NAME_NONE, 0, EVENT_DEPTH_UNMATCHED, 0);
 		return -1;
 	}
 	level = (int)range->level;
-	(void)emit_end(rt, t, range->entry);
+	(void)emit_end_with(rt, t, range->entry, slot);
 	forget(s, range);
 	return level;
 }

@@ -34,7 +34,7 @@ struct runtime_slow {
 	bool (*reenter)(struct runtime_thread *thread, uintptr_t here);
 	slot_word *(*refill)(struct runtime_thread *thread);
 	slot_word *(*group)(struct runtime_thread *thread, uint32_t count);
-	bool (*end)(struct runtime_thread *thread, uint32_t entry);
+	bool (*end)(struct runtime_thread *thread, uint32_t entry, slot_word *slot);
 };
 
 /* The process's part.  In ordinary memory: a forked child inherits it. */
@@ -85,11 +85,11 @@ extern __thread struct runtime_thread inferscope_thread __attribute__((tls_model
 #define OPEN_NAME(entry) ((entry) & 0xffffffu)
 #define OPEN_LIMIT 65534u /* depths beyond are not told apart in a trace either */
 
-/* As emit_end() when it is not the innermost one. */
-bool inferscope_end(struct runtime_thread *thread, uint32_t entry);
+/* As emit_end() when it is not the innermost one.  Like the next with the slot that emit_room() gave for the first event. */
+bool inferscope_end(struct runtime_thread *thread, uint32_t entry, slot_word *slot);
 
 /* The slice at this depth ends.  The depth of the innermost one of a kind; -1: there is none. */
-void inferscope_end_at(struct runtime_thread *thread, uint32_t depth);
+void inferscope_end_at(struct runtime_thread *thread, uint32_t depth, slot_word *slot);
 int64_t inferscope_innermost(const struct runtime_thread *thread, uint32_t kind);
 
 /* The memory for it, from when a thread gets its first ring until it ends. */

@@ -239,7 +239,7 @@ static inline void end_operator(const struct runtime *rt, struct runtime_thread 
 	if (INFERSCOPE_LIKELY(open->depth == t->depth - 1))
 		emit_end_innermost(rt, t, slot, EVENT_OP);
 	else
-		inferscope_end_at(t, open->depth);
+		inferscope_end_at(t, open->depth, slot);
 }
 
 /* Ends what began with this function.  One that began in another thread, session or process, or whose surroundings have ended,

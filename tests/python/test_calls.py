@@ -277,6 +277,29 @@ def test_what_is_left_out(tmp_path, python):
 
 
 @every_python
+def test_subscripts_in_a_loop(tmp_path, python):
+    """obj[key] is quick in 3.11 by not calling what it runs; each is a call all the same."""
+    calls = trace_calls(tmp_path, python, """\
+        def make():
+            class Items:
+                def __getitem__(self, i):
+                    return i
+            return Items()
+        def add(items):
+            total = 0
+            for i in range(100):
+                total += items[i]
+            return total
+        items = make()
+        for _ in range(20):
+            add(items)
+        add(make())
+        """)
+    names = Counter(row["name"].rpartition(".")[2] for row in calls.calls)
+    assert names["__getitem__"] == 2100 and names["add"] == 21
+
+
+@every_python
 def test_include_and_exclude(tmp_path, python, monkeypatch):
     code = """\
         import colorsys

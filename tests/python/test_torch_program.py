@@ -5,6 +5,7 @@ The programs run under INFERSCOPE_TORCH_PYTHON, else under the Python that runs 
 """
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -19,6 +20,7 @@ from recording import BUILD, INFERSCOPE, PATIENCE
 PYTHON = os.environ.get("INFERSCOPE_TORCH_PYTHON", sys.executable)
 CALL, SCOPE, OP = 1, 2, 9
 BEGIN, END = 0, 1
+OURS = re.compile(r"inferscope: |[A-Z]+:\d{4}-\d\d-\d\d ")  # or with a time in it
 
 if not (BUILD / "python" / "inferscope" / f"_tracer{sysconfig.get_config_var('EXT_SUFFIX')}").exists():
     pytest.skip("there is no extension for this Python in the build", allow_module_level=True)
@@ -49,7 +51,7 @@ def environment(**variables):
 def execute(command, folder, **variables):
     done = subprocess.run([str(part) for part in command], cwd=folder, env=environment(**variables), capture_output=True, text=True,
                           timeout=PATIENCE, stdin=subprocess.DEVNULL, check=False)
-    lines = [line for line in done.stderr.splitlines() if not line.startswith(("inferscope: ", "USDT:"))]
+    lines = [line for line in done.stderr.splitlines() if not OURS.match(line)]
     return done.returncode, done.stdout, lines
 
 
