@@ -61,7 +61,7 @@ $(VENV)/.ready: scripts/requirements.txt
 
 # What only some of the above need: installed when they are first used.
 $(VENV)/.%: scripts/requirements-%.txt
-	@echo "setting up $(VENV) ($*$(if $(filter torch,$*),: about 200 MB))"
+	@echo "setting up $(VENV) ($*$(if $(filter torch,$*),: a large download))"
 	@$(PIP_INSTALL) -r $<
 	@touch $@
 

@@ -13,6 +13,13 @@ struct tracer_state *tracer_state_of(PyObject *module)
 	return PyModule_GetState(module);
 }
 
+PyObject *tracer_loaded(const char *name)
+{
+	PyObject *modules = PySys_GetObject("modules"); /* borrowed */
+
+	return modules && PyDict_Check(modules) ? PyDict_GetItemString(modules, name) : NULL;
+}
+
 /* ---- Recording -------------------------------------------------------------------- */
 
 static PyObject *py_link(PyObject *module, PyObject *args)
@@ -102,13 +109,6 @@ static int start_calls(struct tracer_state *state)
 	return -1;
 }
 
-static bool is_loaded(const char *name)
-{
-	PyObject *modules = PySys_GetObject("modules"); /* borrowed */
-
-	return modules && PyDict_Check(modules) && PyDict_GetItemString(modules, name);
-}
-
 /* Without calls nobody tells us when PyTorch is loaded, but imports are announced. */
 static int on_audit(const char *event, PyObject *args, void *unused)
 {
@@ -150,7 +150,7 @@ static PyObject *py_start(PyObject *module, PyObject *args, PyObject *names)
 	tracer.known = (tracer.known + (1u << CODE_FILTER_SHIFT)) | CODE_KNOWN;
 	tracer.options = (struct tracer_options){ calls, c_calls, ops, shapes };
 	tracer_tasks_look(state);
-	tracer_torch_look(is_loaded("torch") ? "torch" : "");
+	tracer_torch_look(tracer_loaded("torch") ? "torch" : "");
 	if (afresh) { /* the interpreter is just starting: what is open is of no interest */
 		tracer_forget_stack();
 		tracer.inside->thread_name("MainThread");

@@ -37,8 +37,7 @@ static PyType_Spec task_spec = {
 /* An attribute of a module that the program has imported; NULL otherwise. */
 static PyObject *loaded_function(const char *module_name, const char *function)
 {
-	PyObject *modules = PySys_GetObject("modules"); /* borrowed */
-	PyObject *module = modules ? PyDict_GetItemString(modules, module_name) : NULL;
+	PyObject *module = tracer_loaded(module_name);
 	PyObject *result = module ? PyObject_GetAttrString(module, function) : NULL;
 
 	if (!result)

@@ -12,13 +12,6 @@
 static PyObject *guard; /* emit_itt's object, while it is entered */
 static bool given_up;
 
-static PyObject *loaded(const char *name)
-{
-	PyObject *modules = PySys_GetObject("modules"); /* borrowed */
-
-	return modules && PyDict_Check(modules) ? PyDict_GetItemString(modules, name) : NULL; /* borrowed */
-}
-
 /* PyTorch has been imported, as far as it matters here, and no profiler is on. */
 static bool can_enter(PyObject *torch)
 {
@@ -76,7 +69,7 @@ static void enter(PyObject *profiler)
 /* A pending call: in the main thread, between two instructions of the program. */
 static int enter_now(void *unused)
 {
-	PyObject *torch = loaded("torch"), *profiler = loaded("torch.autograd.profiler");
+	PyObject *torch = tracer_loaded("torch"), *profiler = tracer_loaded("torch.autograd.profiler");
 	PyObject *type, *value, *traceback;
 
 	(void)unused;

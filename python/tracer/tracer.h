@@ -109,6 +109,7 @@ struct tracer_state {
 	} names[256]; /* of scopes and marks: most come again */
 };
 struct tracer_state *tracer_state_of(PyObject *module);
+PyObject *tracer_loaded(const char *name); /* a module that the program has imported, borrowed; NULL: it has not */
 
 /* link.c */
 int tracer_link(const char *path); /* 0, -ENOENT: no library there, -EPERM: others could have written it, -EPROTO: another release's */

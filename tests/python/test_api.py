@@ -167,6 +167,46 @@ def test_metadata_and_counters():
     assert counter["event_type"] == "counter" and counter["value"] == 7.0
 
 
+RUNNING = """
+    import json, threading
+    import inferscope
+
+    def tick():
+        pass
+
+    def outer(n, ready, end):
+        return outer(n - 1, ready, end) if n else inner(ready, end)
+
+    def inner(ready, end):
+        while not end.wait(0.001):
+            tick()
+            ready.set()
+
+    ready, end = threading.Event(), threading.Event()
+    thread = threading.Thread(target=outer, args=(200, ready, end))
+    thread.start()
+    ready.wait()
+    profiler = inferscope.Profiler()
+    for _ in range(2):  # the second time they are inside frames that the first has seen
+        profiler.start()
+        ready.clear()
+        ready.wait()
+        profiler.stop()
+    end.set()
+    thread.join()
+    of_thread = [event for event in profiler.get_unified_timeline() if event.get("thread_id") == thread.native_id]
+    name = lambda event: event["name"].rpartition(".")[2]
+    ticks = [event["depth"] for event in of_thread if name(event) == "tick"]
+    print(json.dumps([sum(name(event) == "outer" for event in of_thread), len(set(ticks)), len(ticks) > 0, min(ticks) > 201]))
+"""
+
+
+@pytest.mark.parametrize("python", recorded_pythons(), ids=str)
+def test_threads_that_run_already_deep_inside(tmp_path, python):
+    out, _ = package.run(RUNNING, tmp_path, python=python.path)
+    assert json.loads(out) == [201, 1, True, True]
+
+
 def test_what_is_open_at_the_end_is_unfinished():
     with inferscope.Profiler() as profiler:
         scope = inferscope.scope("open")
