@@ -43,7 +43,7 @@ static void describe(struct trace_writer *w)
 	for (uint32_t i = 1; i <= WORKLOAD_NAMES; i++)
 		trace_writer_string(w, workload_name(name, i), strlen(workload_name(name, i)));
 	trace_writer_clock(w, &(struct trace_clock){ .kind = CLOCK_KIND_TSC, .rate = WORKLOAD_RATE });
-	trace_writer_process(w, &(struct trace_process){ .pid = 1, .parent = -1 });
+	trace_writer_process(w, &(struct trace_process){ .pid = 1, .parent = -1, .rank = -1 });
 	for (uint32_t t = 0; t < WORKLOAD_TRACKS; t++)
 		trace_writer_track(w, &(struct trace_track){ .id = t, .kind = TRACK_THREAD, .device = -1, .parent = -1 });
 	trace_writer_clock_pairs(w, 0, pairs, 2, NULL);

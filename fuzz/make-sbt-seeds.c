@@ -5,8 +5,8 @@
  *
  * Small traces that together have every kind of block, entry, column and
  * phase, once as the writer makes them and once without compression, which
- * gives mutations something to bite on.  "functions" has what version 1.1 added,
- * and is tests/data/version-1.1.sbt as well.
+ * gives mutations something to bite on.  "functions" has what version 1.1 added
+ * and "imported" what 1.2 did; they are in tests/data as version-1.1.sbt and version-1.2.sbt, too.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void describe(struct trace_writer *w)
 	struct buffer map = BUFFER_INIT;
 
 	trace_writer_host(w, &(struct trace_host){ .name = name });
-	trace_writer_process(w, &(struct trace_process){ .pid = 7, .parent = -1, .name = name });
+	trace_writer_process(w, &(struct trace_process){ .pid = 7, .parent = -1, .rank = -1, .name = name });
 	trace_writer_track(w, &(struct trace_track){ .kind = TRACK_THREAD, .os_id = 8, .device = -1, .parent = -1 });
 	trace_writer_device(
 		w, &(struct trace_device){ .kind = 1, .name = name, .properties = "\x80", .properties_size = 1 });
@@ -142,6 +142,55 @@ static void put_functions(struct trace_writer *w)
 	put_notes(w);
 }
 
+static size_t list_number(uint8_t *list, size_t size, uint8_t field, uint64_t value)
+{
+	uint8_t head[3] = { field, 8, 0 };
+
+	memcpy(list + size, head, sizeof head);
+	memcpy(list + size + sizeof head, &value, sizeof value);
+	return size + 11;
+}
+
+static void put_sources(struct trace_writer *w)
+{
+	struct buffer map = BUFFER_INIT;
+
+	msgpack_write_map(&map, 1);
+	msgpack_write_text(&map, "sources");
+	msgpack_write_array(&map, 1);
+	msgpack_write_map(&map, 3);
+	msgpack_write_text(&map, "path");
+	msgpack_write_text(&map, "rank3.json");
+	msgpack_write_text(&map, "format");
+	msgpack_write_text(&map, "chrome");
+	msgpack_write_text(&map, "rank");
+	msgpack_write_int(&map, 3);
+	trace_writer_info(w, map.data, map.size, NULL);
+	buffer_release(&map);
+}
+
+/* What version 1.2 added: a process of a rank, a copy with its kinds of memory, a sync that waits, sources. */
+static void put_imported(struct trace_writer *w)
+{
+	const uint32_t copied = trace_writer_string(w, "Memcpy HtoD", 11), waits = trace_writer_string(w, "Stream Wait Event", 17);
+	struct event_slot copy = { .time = 100, .value = 50, .name = copied, .cpu = EVENT_CPU_UNKNOWN, .kind = EVENT_H2D_COPY,
+				   .flags = EVENT_FLAGS(PHASE_COMPLETE, FIELD_DURATION, 0) };
+	struct event_slot sync = { .time = 200, .value = 9, .name = waits, .cpu = EVENT_CPU_UNKNOWN, .kind = EVENT_SYNC,
+				   .flags = EVENT_FLAGS(PHASE_COMPLETE, FIELD_DURATION, 0) };
+	uint8_t list[64];
+	size_t size;
+
+	trace_writer_process(w, &(struct trace_process){ .id = 1, .pid = 9, .parent = -1, .rank = 3 });
+	trace_writer_track(w, &(struct trace_track){ .id = 1, .kind = TRACK_STREAM, .process = 1, .os_id = 7, .device = 0, .parent = -1 });
+	size = list_number(list, 0, FIELD_OPERATOR, 41);
+	size = list_number(list, size, FIELD_GRAPH, 5);
+	size = list_number(list, size, FIELD_MEMORY_KIND, MEMORY_KINDS(MEMORY_PAGEABLE, MEMORY_DEVICE));
+	trace_writer_event(w, 1, &copy, list, size, NULL);
+	size = list_number(list, 0, FIELD_WAIT, 77);
+	trace_writer_event(w, 1, &sync, list, size, NULL);
+	put_sources(w);
+}
+
 static int save(const char *folder, const char *name, const void *data, size_t size)
 {
 	char path[4096];
@@ -214,5 +263,5 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	return make_seed(argv[1], "scopes", put_scopes) || make_seed(argv[1], "fields", put_fields) ||
-	       make_seed(argv[1], "functions", put_functions);
+	       make_seed(argv[1], "functions", put_functions) || make_seed(argv[1], "imported", put_imported);
 }

@@ -23,6 +23,7 @@ static const char *const key_names[KEY_COUNT] = {
 	[KEY_DEPTH] = "depth",           [KEY_MODULE] = "module",       [KEY_FUNCTION] = "function",
 	[KEY_FILE] = "file",             [KEY_LINE] = "line",           [KEY_VALUE] = "value",
 	[KEY_GRID_DIM] = "grid_dim",     [KEY_BLOCK_DIM] = "block_dim", [KEY_REASON] = "reason",
+	[KEY_MEMORY_FROM] = "memory_from", [KEY_MEMORY_TO] = "memory_to",
 	[KEY_METADATA] = "metadata",     [KEY_ENCLOSING] = "enclosing", [KEY_UNFINISHED] = "unfinished",
 	[KEY_BEGIN_LOST] = "begin_lost", [KEY_UNMATCHED] = "unmatched", [KEY_CONTINUES] = "continues",
 	[KEY_GOES_ON] = "goes_on",
@@ -218,6 +219,14 @@ static int set_reason(struct making *m)
 	return name ? set(m, KEY_REASON, PyUnicode_FromString(name)) : set_number(m, KEY_REASON, reason);
 }
 
+/* Nothing is said about memory of unknown kind. */
+static int set_memory_kind(struct making *m, enum key key, unsigned kind)
+{
+	const char *name = kind == MEMORY_UNKNOWN ? NULL : event_memory_kind_name(kind);
+
+	return name ? set(m, key, PyUnicode_FromString(name)) : 0;
+}
+
 static int set_fields(struct making *m)
 {
 	const struct dump_row *row = m->row;
@@ -238,6 +247,10 @@ static int set_fields(struct making *m)
 		    put(m->dict, names[field], PyLong_FromUnsignedLongLong(row->field[field])) < 0)
 			return -1;
 	}
+	if (row->present & BIT(FIELD_MEMORY_KIND) &&
+	    (set_memory_kind(m, KEY_MEMORY_FROM, MEMORY_KIND_FROM(row->field[FIELD_MEMORY_KIND])) < 0 ||
+	     set_memory_kind(m, KEY_MEMORY_TO, MEMORY_KIND_TO(row->field[FIELD_MEMORY_KIND])) < 0))
+		return -1;
 	return row->present & BIT(FIELD_REASON) ? set_reason(m) : 0;
 }
 

@@ -12,7 +12,7 @@
 #define GRID (BIT(FIELD_GRID_X) | BIT(FIELD_GRID_Y) | BIT(FIELD_GRID_Z))
 #define BLOCK (BIT(FIELD_BLOCK_X) | BIT(FIELD_BLOCK_Y) | BIT(FIELD_BLOCK_Z))
 
-/* Fields that are printed as they are, under these names. */
+/* Fields that are printed as they are, under these names.  In CSV those that came later have columns at the end. */
 static const struct {
 	unsigned field;
 	const char *name;
@@ -28,8 +28,12 @@ static const struct {
 	{ FIELD_COUNT, "count" },
 	{ FIELD_ID, "id" },
 	{ FIELD_LINK, "link" },
+	{ FIELD_OPERATOR, "operator_id" },
+	{ FIELD_GRAPH, "graph_id" },
+	{ FIELD_WAIT, "wait_id" },
 };
 #define PLAIN_FIELDS (sizeof plain_fields / sizeof plain_fields[0])
+#define FIRST_FIELDS 11u /* of version 1.0 */
 
 static const char *const flag_names[] = { "enclosing", "unfinished", "begin_lost", "unmatched", "continues", "goes_on" };
 #define FLAG_COUNT (sizeof flag_names / sizeof flag_names[0])
@@ -200,6 +204,15 @@ static void put_reason(struct json_writer *j, uint64_t reason)
 		json_unsigned(j, "reason", reason);
 }
 
+/* "pageable", or NULL for what is not known. */
+static const char *memory_kind(const struct dump_row *row, bool to)
+{
+	uint64_t kinds = row->present & BIT(FIELD_MEMORY_KIND) ? row->field[FIELD_MEMORY_KIND] : 0;
+	unsigned kind = to ? MEMORY_KIND_TO(kinds) : MEMORY_KIND_FROM(kinds);
+
+	return kind == MEMORY_UNKNOWN ? NULL : event_memory_kind_name(kind);
+}
+
 static void put_fields(struct json_writer *j, const struct dump_row *row)
 {
 	size_t i;
@@ -217,6 +230,10 @@ static void put_fields(struct json_writer *j, const struct dump_row *row)
 	for (i = 0; i < PLAIN_FIELDS; i++)
 		if (row->present & BIT(plain_fields[i].field))
 			json_unsigned(j, plain_fields[i].name, row->field[plain_fields[i].field]);
+	if (memory_kind(row, false))
+		json_text(j, "memory_from", memory_kind(row, false));
+	if (memory_kind(row, true))
+		json_text(j, "memory_to", memory_kind(row, true));
 	if (row->present & BIT(FIELD_REASON))
 		put_reason(j, row->field[FIELD_REASON]);
 }
@@ -265,9 +282,13 @@ int dump_csv_header(struct buffer *out)
 			       "event_type,phase,name,start_us,end_us,thread_id,process_id,cpu_id,device_id,stream_id,"
 			       "value,depth,grid_dim,block_dim");
 
-	for (i = 0; i < PLAIN_FIELDS && rc == 0; i++)
+	for (i = 0; i < FIRST_FIELDS && rc == 0; i++)
 		rc = buffer_printf(out, ",%s", plain_fields[i].name);
-	return rc ? rc : buffer_printf(out, ",reason,flags,metadata,task_id,task,module,file,line\n");
+	if (rc == 0)
+		rc = buffer_printf(out, ",reason,flags,metadata,task_id,task,module,file,line");
+	for (; i < PLAIN_FIELDS && rc == 0; i++)
+		rc = buffer_printf(out, ",%s", plain_fields[i].name);
+	return rc ? rc : buffer_printf(out, ",memory_from,memory_to\n");
 }
 
 /* Cells: each puts its comma before itself. */
@@ -328,7 +349,7 @@ static int cells_fields(struct buffer *out, const struct dump_row *row)
 		rc = cell_triple(out, row->present & GRID, &row->field[FIELD_GRID_X]);
 	if (rc == 0)
 		rc = cell_triple(out, row->present & BLOCK, &row->field[FIELD_BLOCK_X]);
-	for (i = 0; i < PLAIN_FIELDS && rc == 0; i++)
+	for (i = 0; i < FIRST_FIELDS && rc == 0; i++)
 		rc = cell_number(out, row->present & BIT(plain_fields[i].field), row->field[plain_fields[i].field]);
 	return rc;
 }
@@ -381,7 +402,17 @@ static int cells_task_and_function(struct buffer *out, const struct dump_row *ro
 		rc = cell_text(out, reader, frame ? frame->file : 0);
 	if (rc == 0)
 		rc = cell_number(out, frame && frame->line, frame ? frame->line : 0);
-	return rc ? rc : buffer_append(out, "\n", 1);
+	return rc;
+}
+
+static int cells_of_imports(struct buffer *out, const struct dump_row *row)
+{
+	const char *from = memory_kind(row, false), *to = memory_kind(row, true);
+	int rc = 0;
+
+	for (size_t i = FIRST_FIELDS; i < PLAIN_FIELDS && rc == 0; i++)
+		rc = cell_number(out, row->present & BIT(plain_fields[i].field), row->field[plain_fields[i].field]);
+	return rc ? rc : buffer_printf(out, ",%s,%s\n", from ? from : "", to ? to : "");
 }
 
 int dump_row_csv(const struct dump_row *row, const struct trace_reader *reader, struct buffer *out)
@@ -402,5 +433,7 @@ int dump_row_csv(const struct dump_row *row, const struct trace_reader *reader, 
 		rc = cells_fields(out, row);
 	if (rc == 0)
 		rc = cells_end(out, row);
-	return rc ? rc : cells_task_and_function(out, row, reader);
+	if (rc == 0)
+		rc = cells_task_and_function(out, row, reader);
+	return rc ? rc : cells_of_imports(out, row);
 }

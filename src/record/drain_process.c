@@ -80,6 +80,7 @@ static void describe(struct drain *d, struct drain_process *p)
 		.flags = p->file.flags & PROCESS_FORKED ? TRACE_PROCESS_FORKED : 0,
 		.name = name_string(d, h),
 		.command = command_string(d, h),
+		.rank = -1,
 	};
 	(void)trace_writer_process(d->writer, &p->entry);
 	if (before && !p->parent) { /* not by fork: the old program was replaced */

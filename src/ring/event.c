@@ -57,6 +57,10 @@ static const char *const field_names[FIELD_LIMIT] = {
 	[FIELD_REASON] = "reason",
 	[FIELD_ID] = "id",
 	[FIELD_LINK] = "link",
+	[FIELD_OPERATOR] = "operator",
+	[FIELD_GRAPH] = "graph",
+	[FIELD_MEMORY_KIND] = "memory_kind",
+	[FIELD_WAIT] = "wait",
 };
 
 static const char *const reason_names[LOST_REASON_COUNT] = {
@@ -64,6 +68,11 @@ static const char *const reason_names[LOST_REASON_COUNT] = {
 	[LOST_REENTRY] = "reentry",         [LOST_NAMES] = "names",           [LOST_UNWRITTEN] = "unwritten",
 	[LOST_DROPPED] = "dropped",         [LOST_UNREADABLE] = "unreadable",
 	[LOST_UNSEEN] = "unseen",
+};
+
+static const char *const memory_names[MEMORY_KIND_COUNT] = {
+	[MEMORY_UNKNOWN] = "unknown", [MEMORY_PAGEABLE] = "pageable", [MEMORY_PINNED] = "pinned",
+	[MEMORY_DEVICE] = "device",   [MEMORY_ARRAY] = "array",       [MEMORY_MANAGED] = "managed",
 };
 
 const char *event_kind_name(unsigned kind)
@@ -79,6 +88,11 @@ const char *event_field_name(unsigned field)
 const char *event_lost_reason_name(unsigned reason)
 {
 	return reason < LOST_REASON_COUNT ? reason_names[reason] : NULL;
+}
+
+const char *event_memory_kind_name(unsigned kind)
+{
+	return kind < MEMORY_KIND_COUNT ? memory_names[kind] : NULL;
 }
 
 unsigned event_kind_from_name(const char *name)

@@ -87,6 +87,10 @@ enum event_field {
 	FIELD_REASON = 24,
 	FIELD_ID = 25,
 	FIELD_LINK = 26,
+	FIELD_OPERATOR = 27,    /* number of the operator that asked for this call or device work */
+	FIELD_GRAPH = 28,       /* number of the graph that device work is a node of, or that a call launches */
+	FIELD_MEMORY_KIND = 29, /* of a copy: MEMORY_KINDS(from, to) */
+	FIELD_WAIT = 30,        /* of a sync: correlation of the call that recorded what it waits for */
 	FIELD_LIMIT /* number of known fields */
 };
 
@@ -102,6 +106,19 @@ enum lost_reason {
 	LOST_UNSEEN = 9, /* nobody knows how many: for a time we did not look */
 	LOST_REASON_COUNT
 };
+
+enum memory_kind {
+	MEMORY_UNKNOWN = 0,
+	MEMORY_PAGEABLE = 1,
+	MEMORY_PINNED = 2,
+	MEMORY_DEVICE = 3,
+	MEMORY_ARRAY = 4,
+	MEMORY_MANAGED = 5,
+	MEMORY_KIND_COUNT
+};
+#define MEMORY_KINDS(from, to) ((uint64_t)(from) | (uint64_t)(to) << 8)
+#define MEMORY_KIND_FROM(kinds) ((unsigned)((kinds) & 0xff))
+#define MEMORY_KIND_TO(kinds) ((unsigned)((kinds) >> 8 & 0xff))
 
 #define EVENT_CPU_UNKNOWN 0xffffu    /* slot.cpu when the CPU cannot be told */
 #define EVENT_DEPTH_UNMATCHED 0xffffu /* slot.depth of an end that ends nothing */
@@ -138,6 +155,7 @@ _Static_assert(sizeof(struct event_slot) == 32, "slots are 32 bytes");
 const char *event_kind_name(unsigned kind);
 const char *event_field_name(unsigned field);
 const char *event_lost_reason_name(unsigned reason);
+const char *event_memory_kind_name(unsigned kind); /* "pageable" */
 unsigned event_kind_from_name(const char *name); /* EVENT_NONE when unknown */
 
 #endif

@@ -71,7 +71,7 @@ int dictionary_process(struct dictionary *d, const struct trace_process *p)
 	entry_begin(d);
 	return entry_end(d, SBT_PROCESS,
 			 PUT(d, 0, p->id, p->host, p->pid, optional(p->parent), zigzag_encode(p->start),
-			     zigzag_encode(p->end), p->flags, p->name, p->command));
+			     zigzag_encode(p->end), p->flags, p->name, p->command, optional(p->rank)));
 }
 
 int dictionary_track(struct dictionary *d, const struct trace_track *t)

@@ -12,7 +12,8 @@
 #define BIT(field) ((uint32_t)1 << (field))
 
 /* Numbers that tend to grow from event to event. */
-#define DELTA_FIELDS (BIT(FIELD_CORRELATION) | BIT(FIELD_FLOW) | BIT(FIELD_ID) | BIT(FIELD_LINK) | BIT(FIELD_POINTER))
+#define DELTA_FIELDS (BIT(FIELD_CORRELATION) | BIT(FIELD_FLOW) | BIT(FIELD_ID) | BIT(FIELD_LINK) | BIT(FIELD_POINTER) | \
+		      BIT(FIELD_OPERATOR) | BIT(FIELD_WAIT))
 
 struct open_slice {
 	int64_t begin;

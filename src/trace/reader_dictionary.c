@@ -184,6 +184,7 @@ static int read_process(struct trace_reader *r, struct cursor *in)
 	p.flags = (uint32_t)cursor_uv(in);
 	p.name = read_u32(in);
 	p.command = read_u32(in);
+	p.rank = cursor_left(in) > 0 ? read_optional(in) : -1; /* since 1.2 */
 	rc = in->bad ? -EBADMSG : reserve_entry(r, &r->processes, p.id, &at);
 	if (rc == 0)
 		*at = p;

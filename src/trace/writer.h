@@ -65,6 +65,7 @@ struct trace_process {
 	int64_t start, end; /* ticks of domain 0; end 0: unknown */
 	uint32_t flags;
 	uint32_t name, command;
+	int64_t rank; /* in a distributed job; -1: none */
 };
 struct trace_track {
 	uint32_t id;

@@ -13,7 +13,7 @@ KINDS = ("", "cpu_call", "scope", "instant", "counter", "cpu_syscall", "cpu_samp
 PHASES = ("begin", "end", "complete", "instant", "async_begin", "async_end", "flow_out", "flow_in")
 FIELDS = ("shape", "time", "name", "cpu", "depth", "duration", "value", "integer", "correlation", "flow", "stack", "bytes",
           "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "shared_memory", "registers", "pointer",
-          "numa_node", "metadata", "count", "reason", "id", "link")
+          "numa_node", "metadata", "count", "reason", "id", "link", "operator", "graph", "memory_kind", "wait")
 SHAPE, TIME, NAME, DEPTH, VALUE, INTEGER, STACK, METADATA = 0, 1, 2, 4, 6, 7, 10, 22
 BEGIN, END, COMPLETE = 0, 1, 2
 LOST = 19
@@ -23,7 +23,7 @@ UNMATCHED = 65535
 ENTRIES = {kind: (table, [field.split("=") for field in body.split()]) for kind, table, body in (
     (1, "strings", "text=rest"),
     (2, "hosts", "hostname=strings system=strings machine=strings"),
-    (3, "processes", "host=hosts pid=uv parent=?processes start=sv end=sv flags=uv name=strings command_line=strings"),
+    (3, "processes", "host=hosts pid=uv parent=?processes start=sv end=sv flags=uv name=strings command_line=strings rank=+optional"),
     (4, "tracks", "kind=u8 process=?processes id=uv serial=uv device=?devices parent=?tracks flags=uv name=strings"),
     (5, "devices", "host=hosts index=uv kind=u8 name=strings properties=map"),
     (6, "clocks", "kind=u8 host=hosts rate=uv name=strings"),
@@ -304,6 +304,8 @@ def dictionary_entry(kind, body):
     for name, what in fields:
         if what in ("u8", "uv", "sv"):
             value[name] = getattr(body, what)()
+        elif what == "+optional":  # came with a later version
+            value[name] = body.uv() - 1 if body.left() else -1
         elif what == "rest":
             value = body.take(body.left()).decode("utf-8", "replace")
         elif what == "map":

@@ -10,7 +10,7 @@ from sbt_payload import BEGIN, COMPLETE, DEPTH, END, ENTRIES, LOST, NAME, STACK,
 
 EVENTS, DICTIONARY, CLOCK, INFO, INDEX = 1, 2, 3, 4, 5
 NAMES, UNWRITTEN, DROPPED, UNSEEN = 5, 6, 7, 9  # reasons for a loss
-MINOR = 1  # later versions may have what is not known here
+MINOR = 2  # later versions may have what is not known here
 MUTABLE = {"start", "end", "flags", "name", "command_line", "rate", "properties"}
 INFO_TYPES = {"producer": str, "command": list, "cwd": str, "hostname": str, "start_ticks": int, "settings": dict,
               "exit_status": int, "signal": int, "complete": bool, "recovered": bool, "produced": int, "recorded": int,

@@ -451,7 +451,7 @@ def test_every_type_of_entry():
     assert trace.hosts == {0: {"hostname": 1, "system": 0, "machine": 0}}
     assert trace.devices == {0: {"host": 0, "index": 3, "kind": 1, "name": 4, "properties": {"sm": 108}}}
     assert trace.processes[9] == {"host": 0, "pid": 4712, "parent": 0, "start": -5, "end": 77, "flags": 5, "name": 3,
-                                  "command_line": 4}
+                                  "command_line": 4, "rank": -1}
     assert trace.tracks[9] == {"kind": 2, "process": 9, "id": 7, "serial": 2, "device": 0, "parent": 0, "flags": 3, "name": 4}
     assert trace.tracks[0]["device"] is None and trace.tracks[0]["parent"] is None
     assert trace.clocks[1] == {"kind": 6, "host": 0, "rate": 0, "name": 4}
@@ -490,7 +490,7 @@ def test_full_dictionaries_are_full():
 
 
 def test_unknown_things_are_skipped():
-    file = started(minor=2)
+    file = started(minor=3)
     file.block(77, b"whatever", count=3, first=9)
     file.block(2, b"?", codec=9)
     file.dictionary(entry(99, b"new"), entry(1, 5, b"five"), entry(2, 3, 1, 0, 0, b"more bytes"))

@@ -24,7 +24,7 @@ def ours(command, version, *options):
 
 
 def test_there_is_a_file_of_each_version():
-    for minor in (0, 1):
+    for minor in (0, 1, 2):
         trace = sbt.read(DATA / f"version-1.{minor}.sbt")
         assert trace.minor == minor and trace.violations == [] and trace.damage == [] and trace.events
 
@@ -71,3 +71,14 @@ def test_info_of_version_1_1():
     assert where["__main__.<module>", 1]["total_us"] == pytest.approx(ns[90] / 1e3, abs=0.002)
     assert where["__main__.<module>", 1]["self_us"] == pytest.approx(ns[20] / 1e3, abs=0.002)
     assert where["model.Net.forward", 12]["count"] == 2 and where["model.Net.forward", None]["count"] == 1
+
+
+def test_imports_of_version_1_2():
+    trace = sbt.read(DATA / "version-1.2.sbt")
+    assert [process["rank"] for process in trace.processes.values()] == [-1, 3]
+    copy, sync = trace.events
+    assert (copy.operator, copy.graph, copy.memory_kind) == (41, 5, 1 | 3 << 8) and sync.wait == 77
+    assert trace.info["sources"] == [{"path": "rank3.json", "format": "chrome", "rank": 3}]
+    copy, sync = ours("dump", "1.2")
+    assert (copy["operator_id"], copy["graph_id"], copy["memory_from"], copy["memory_to"]) == (41, 5, "pageable", "device")
+    assert sync["wait_id"] == 77 and sync["stream_id"] == 7

@@ -31,7 +31,7 @@ static void begin_trace(void)
 	for (i = 0; i < 5; i++)
 		names[i] = trace_writer_string(f.w, &letters[i], 1);
 	trace_writer_host(f.w, &(struct trace_host){ .id = 0, .name = names[0] });
-	trace_writer_process(f.w, &(struct trace_process){ .id = 0, .pid = 100, .parent = -1 });
+	trace_writer_process(f.w, &(struct trace_process){ .id = 0, .pid = 100, .parent = -1, .rank = -1 });
 	trace_writer_clock(f.w, &(struct trace_clock){ .id = 0, .kind = CLOCK_KIND_NANOSECONDS, .rate = 1000000000 });
 	trace_writer_device(f.w, &(struct trace_device){ .id = 0, .index = 2, .kind = 1 });
 	for (i = 0; i < 2; i++)
@@ -391,11 +391,11 @@ static void csv_has_the_same_columns_everywhere(void **state)
 	fixture_finish(&f);
 	text = walk(&all, true);
 	assert_string_equal(text,
-			    "instant,,\"'=1,\"\"x\"\"\",1.000,,101,100,3,,,,0,,,77,,,,,,,,,,,,,\"{\"\"k\"\": 5}\",,,,,\n");
+			    "instant,,\"'=1,\"\"x\"\"\",1.000,,101,100,3,,,,0,,,77,,,,,,,,,,,,,\"{\"\"k\"\": 5}\",,,,,,,,,,\n");
 	assert_int_equal(dump_csv_header(&header), 0);
 	for (i = 0; i < header.size; i++)
 		commas += header.data[i] == ',';
-	assert_int_equal(commas, 32); /* as many as in the row, besides the one in its name */
+	assert_int_equal(commas, 37); /* as many as in the row, besides the one in its name */
 	buffer_release(&header);
 	free(text);
 	end_trace();
@@ -433,8 +433,8 @@ static void functions_and_tasks(void **state)
 	      "{'event_type': 'cpu_call', 'name': 'len', 'start_us': 3.000, 'end_us': 4.000, 'thread_id': 101, "
 	      "'process_id': 100, 'cpu_id': 3, 'depth': 0, 'module': 'builtins'}\n");
 	text = walk(&all, true);
-	assert_string_equal(text, "cpu_call,,m.C.f,1.000,2.000,,100,3,,,,0,,,,,,,,,,,,,,,,,9,\"Task,1\",m,/m.py,12\n"
-				  "cpu_call,,len,3.000,4.000,101,100,3,,,,0,,,,,,,,,,,,,,,,,,,builtins,,\n");
+	assert_string_equal(text, "cpu_call,,m.C.f,1.000,2.000,,100,3,,,,0,,,,,,,,,,,,,,,,,9,\"Task,1\",m,/m.py,12,,,,,\n"
+				  "cpu_call,,len,3.000,4.000,101,100,3,,,,0,,,,,,,,,,,,,,,,,,,builtins,,,,,,,\n");
 	free(text);
 	end_trace();
 }

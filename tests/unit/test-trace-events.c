@@ -218,11 +218,11 @@ static void describe_machine(struct trace_writer *w)
 
 	trace_writer_host(w, &(struct trace_host){ .id = 0, .name = name, .system = odd, .machine = 0 });
 	trace_writer_process(
-		w, &(struct trace_process){ .id = 0, .pid = 4000000000, .parent = -1, .start = -5, .name = name });
+		w, &(struct trace_process){ .id = 0, .pid = 4000000000, .parent = -1, .rank = -1, .start = -5, .name = name });
 	trace_writer_process(w, &(struct trace_process){ .id = 1,
 							 .host = 0,
 							 .pid = 77,
-							 .parent = 0,
+							 .parent = 0, .rank = -1,
 							 .start = 100,
 							 .end = 900,
 							 .flags = TRACE_PROCESS_ENDED | TRACE_PROCESS_FORKED,
