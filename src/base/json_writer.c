@@ -136,6 +136,13 @@ void json_fixed(struct json_writer *j, const char *key, double value, int digits
 		append(j, "null");
 }
 
+void json_us(struct json_writer *j, const char *key, int64_t ns)
+{
+	char text[32];
+
+	json_raw(j, key, text, text_us(text, ns));
+}
+
 void json_bool(struct json_writer *j, const char *key, bool value)
 {
 	lead_in(j, key);

@@ -39,6 +39,7 @@ void json_integer(struct json_writer *j, const char *key, int64_t value);
 void json_unsigned(struct json_writer *j, const char *key, uint64_t value);
 void json_number(struct json_writer *j, const char *key, double value);
 void json_fixed(struct json_writer *j, const char *key, double value, int digits); /* that many after the point */
+void json_us(struct json_writer *j, const char *key, int64_t ns); /* nanoseconds as microseconds, exactly */
 void json_bool(struct json_writer *j, const char *key, bool value);
 void json_null(struct json_writer *j, const char *key);
 void json_raw(struct json_writer *j, const char *key, const char *json, size_t size); /* JSON made elsewhere */

@@ -259,3 +259,35 @@ char *text_byte_size(char *out, uint64_t value)
 	snprintf(out, 32, unit && size < 99.95 ? "%.1f %s" : "%.0f %s", size, units[unit]);
 	return out;
 }
+
+size_t text_us(char *out, int64_t ns)
+{
+	uint64_t value = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+	char digits[24];
+	size_t n = 0, size = 0;
+
+	do {
+		digits[n++] = (char)('0' + value % 10);
+		value /= 10;
+		if (n == 3)
+			digits[n++] = '.';
+	} while (value > 0 || n < 5);
+	if (ns < 0)
+		out[size++] = '-';
+	while (n > 0)
+		out[size++] = digits[--n];
+	return size;
+}
+
+char *text_duration(char *out, double ns)
+{
+	if (ns < 1e3)
+		snprintf(out, 32, "%.0f ns", ns);
+	else if (ns < 1e6)
+		snprintf(out, 32, "%.2f us", ns / 1e3);
+	else if (ns < 1e9)
+		snprintf(out, 32, "%.2f ms", ns / 1e6);
+	else
+		snprintf(out, 32, "%.3f s", ns / 1e9);
+	return out;
+}

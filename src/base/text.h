@@ -58,6 +58,13 @@ int text_parse_integer(const char *s, int64_t min, int64_t max, int64_t *ret);
 /* 1234567 as "1,234,567"; out has room for 32 bytes.  Returns out. */
 char *text_group_digits(char *out, uint64_t value);
 
+/* Nanoseconds as microseconds with three decimals, exactly: 1234567 as "1234.567"; out has room for 32 bytes.  Returns the
+ * length; there is no NUL. */
+size_t text_us(char *out, int64_t ns);
+
+/* A time with the unit that suits it, "1.23 ms"; out has room for 32 bytes.  Returns out. */
+char *text_duration(char *out, double ns);
+
 /* 61234 as "61.2 kB"; out has room for 32 bytes.  Returns out. */
 char *text_byte_size(char *out, uint64_t value);
 

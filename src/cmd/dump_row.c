@@ -94,33 +94,6 @@ static const char *track_id_name(const struct trace_track *track)
 	}
 }
 
-/* Microseconds with three decimals, exactly. */
-static size_t format_us(char *out, int64_t ns)
-{
-	uint64_t value = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-	char digits[24];
-	size_t n = 0, size = 0;
-
-	do {
-		digits[n++] = (char)('0' + value % 10);
-		value /= 10;
-		if (n == 3)
-			digits[n++] = '.';
-	} while (value > 0 || n < 5);
-	if (ns < 0)
-		out[size++] = '-';
-	while (n > 0)
-		out[size++] = digits[--n];
-	return size;
-}
-
-static void put_us(struct json_writer *j, const char *key, int64_t ns)
-{
-	char text[32];
-
-	json_raw(j, key, text, format_us(text, ns));
-}
-
 static void put_triple(struct json_writer *j, const char *key, const uint64_t *xyz)
 {
 	json_open(j, key, '[');
@@ -141,9 +114,9 @@ static double as_double(uint64_t bits)
 static void put_times(struct json_writer *j, const struct dump_row *row)
 {
 	if (row->has_start)
-		put_us(j, "start_us", row->start_ns);
+		json_us(j, "start_us", row->start_ns);
 	if (row->has_end)
-		put_us(j, "end_us", row->end_ns);
+		json_us(j, "end_us", row->end_ns);
 	else if (row->flags & (ROW_UNFINISHED | ROW_CONTINUES))
 		json_null(j, "end_us");
 }
@@ -301,7 +274,7 @@ static int cell_us(struct buffer *out, bool there, int64_t ns)
 {
 	char text[32] = ",";
 
-	return buffer_append(out, text, there ? 1 + format_us(text + 1, ns) : 1);
+	return buffer_append(out, text, there ? 1 + text_us(text + 1, ns) : 1);
 }
 
 static int cell_triple(struct buffer *out, bool there, const uint64_t *xyz)

@@ -15,20 +15,6 @@
 #define LABEL "%-12s"
 #define NAME_WIDTH 32
 
-/* A time with the unit that suits it; out has room for 32 bytes. */
-static char *format_duration(char *out, double ns)
-{
-	if (ns < 1e3)
-		snprintf(out, 32, "%.0f ns", ns);
-	else if (ns < 1e6)
-		snprintf(out, 32, "%.2f us", ns / 1e3);
-	else if (ns < 1e9)
-		snprintf(out, 32, "%.2f ms", ns / 1e6);
-	else
-		snprintf(out, 32, "%.3f s", ns / 1e9);
-	return out;
-}
-
 static void print_string(const struct info *info, struct printer *out, uint32_t id, size_t columns)
 {
 	size_t size;
@@ -96,7 +82,7 @@ static void print_head(const struct info *info, struct printer *out)
 	print_command(info, out);
 	if (info_start_time(info->reader, &start))
 		printer_printf(out, LABEL "%s\n", "started", info_format_time(text, start));
-	printer_printf(out, LABEL "%s\n", "duration", format_duration(text, (double)s->duration_ns));
+	printer_printf(out, LABEL "%s\n", "duration", text_duration(text, (double)s->duration_ns));
 	print_end(info, out);
 	printer_printf(out, LABEL "%s bytes", "size", text_group_digits(digits, size));
 	if (s->events > 0)
@@ -154,7 +140,7 @@ static void print_left_out(const struct info *info, struct printer *out)
 
 	if (info->summary->unseen_ns > 0)
 		printer_printf(out, LABEL "calls were not seen for %s (deep recursion)\n", "unseen",
-			       format_duration(more, (double)info->summary->unseen_ns));
+			       text_duration(more, (double)info->summary->unseen_ns));
 	if (functions)
 		printer_printf(out, LABEL "%s seen, %s of them left out as asked\n", "functions",
 			       text_group_digits(digits, functions), text_group_digits(more, skipped));
@@ -190,7 +176,7 @@ static void print_clocks(const struct info *info, struct printer *out)
 			printer_printf(out, " at %.3f GHz", (double)clock->rate / 1e9);
 		if (fit && fit->pairs > 0)
 			printer_printf(out, ", within %s of CLOCK_MONOTONIC_RAW (%zu readings)",
-				       format_duration(text, fit->error_ns), fit->pairs);
+				       text_duration(text, fit->error_ns), fit->pairs);
 		printer_printf(out, "\n");
 	}
 }
@@ -298,9 +284,9 @@ static void print_scopes(const struct info *info, struct printer *out)
 
 		print_name(info, out, entry->key);
 		printer_printf(out, "  %15s  %12s  %12s  %12s\n", text_group_digits(digits, entry->count),
-			       format_duration(total, (double)entry->total_ns),
-			       format_duration(mean, (double)entry->total_ns / (double)entry->count),
-			       format_duration(longest, (double)entry->max_ns));
+			       text_duration(total, (double)entry->total_ns),
+			       text_duration(mean, (double)entry->total_ns / (double)entry->count),
+			       text_duration(longest, (double)entry->max_ns));
 	}
 	if (i < count)
 		printer_printf(out, "and %zu more\n", count - i);
@@ -332,9 +318,9 @@ static void print_calls(const struct info *info, struct printer *out, const char
 
 		print_name(info, out, entry->key);
 		printer_printf(out, "  %15s  %12s  %12s  %12s", text_group_digits(digits, entry->count),
-			       format_duration(total, (double)entry->total_ns),
-			       format_duration(self, entry->self_ns > 0 ? (double)entry->self_ns : 0),
-			       format_duration(longest, (double)entry->max_ns));
+			       text_duration(total, (double)entry->total_ns),
+			       text_duration(self, entry->self_ns > 0 ? (double)entry->self_ns : 0),
+			       text_duration(longest, (double)entry->max_ns));
 		print_where(info, out, entry->key);
 		printer_printf(out, "\n");
 	}

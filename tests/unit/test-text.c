@@ -235,6 +235,27 @@ static void json_documents_indented(void **state)
 	buffer_release(&buf);
 }
 
+static void times_for_people(void **state)
+{
+	static const struct {
+		int64_t ns;
+		const char *us, *duration;
+	} all[] = { { 0, "0.000", "0 ns" }, { 7, "0.007", "7 ns" }, { 1234567, "1234.567", "1.23 ms" }, { 45600, "45.600", "45.60 us" },
+		    { 2500000000, "2500000.000", "2.500 s" } };
+	char text[33] = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+		text[text_us(text, all[i].ns)] = 0;
+		assert_string_equal(text, all[i].us);
+		assert_string_equal(text_duration(text, (double)all[i].ns), all[i].duration);
+	}
+	text[text_us(text, -1500)] = 0;
+	assert_string_equal(text, "-1.500");
+	text[text_us(text, INT64_MIN)] = 0;
+	assert_string_equal(text, "-9223372036854775.808");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +270,7 @@ int main(void)
 		cmocka_unit_test(groups_digits),
 		cmocka_unit_test(json_documents),
 		cmocka_unit_test(json_documents_indented),
+		cmocka_unit_test(times_for_people),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
