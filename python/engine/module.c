@@ -178,14 +178,15 @@ static PyObject *outline(PyObject *module, PyObject *args)
 
 /* ---- info -------------------------------------------------------------------------- */
 
+/* No "#" in a format: compiled with the headers of 3.14, an earlier Python takes that for the old kind and refuses. */
 static PyObject *from_json(const struct buffer *text)
 {
-	PyObject *json = PyImport_ImportModule("json"), *dict;
+	PyObject *json = PyImport_ImportModule("json");
+	PyObject *string = json ? PyUnicode_DecodeUTF8((const char *)text->data, (Py_ssize_t)text->size, NULL) : NULL;
+	PyObject *dict = string ? PyObject_CallMethod(json, "loads", "O", string) : NULL;
 
-	if (!json)
-		return NULL;
-	dict = PyObject_CallMethod(json, "loads", "s#", (const char *)text->data, (Py_ssize_t)text->size);
-	Py_DECREF(json);
+	Py_XDECREF(string);
+	Py_XDECREF(json);
 	return dict;
 }
 

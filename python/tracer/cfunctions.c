@@ -2,7 +2,9 @@
  * cfunctions.c - names of functions written in C.
  *
  * A function is known by its method definition, which is static or outlives the
- * run; everything else that can be called by the text of its name.
+ * run; everything else that can be called by the text of its name.  Threads may
+ * come at once: whoever gets a place puts the key there, and the first to name
+ * it names it for all.
  */
 #include <stdio.h>
 #include <string.h>
@@ -38,21 +40,31 @@ static const char *owner_of(PyCFunctionObject *function)
 	return module && strcmp(module, "builtins") != 0 ? module : "";
 }
 
+/* Does this place have the key, or has it got it now? */
+static bool is_place_of(size_t at, const void *key)
+{
+	const void *seen = __atomic_load_n(&table[at].key, __ATOMIC_RELAXED);
+
+	if (!seen)
+		(void)__atomic_compare_exchange_n(&table[at].key, &seen, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return !seen || seen == key;
+}
+
 static uint32_t by_key(const void *key, const char *owner, const char *name)
 {
 	size_t at = ((uintptr_t)key >> 4) * 2654435761u % TABLE_SIZE;
+	uint32_t id, seen = 0;
 
 	for (size_t probe = 0; probe < 16; probe++, at = (at + 1) % TABLE_SIZE) {
-		if (__atomic_load_n(&table[at].key, __ATOMIC_ACQUIRE) == key)
-			return table[at].id;
-		if (!table[at].key) {
-			uint32_t id = intern(owner, name);
-			const void *none = NULL;
-
-			table[at].id = id;
-			__atomic_compare_exchange_n(&table[at].key, &none, key, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+		if (!is_place_of(at, key))
+			continue;
+		id = __atomic_load_n(&table[at].id, __ATOMIC_RELAXED);
+		if (id)
 			return id;
-		}
+		id = intern(owner, name);
+		if (__atomic_compare_exchange_n(&table[at].id, &seen, id, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return id;
+		return seen;
 	}
 	return intern(owner, name);
 }

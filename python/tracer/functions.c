@@ -18,6 +18,11 @@
 #define PyUnstable_Code_SetExtra _PyCode_SetExtra
 #endif
 
+#ifndef Py_BEGIN_CRITICAL_SECTION /* before 3.13, where there is a GIL */
+#define Py_BEGIN_CRITICAL_SECTION(object) {
+#define Py_END_CRITICAL_SECTION() }
+#endif
+
 /* The slot is the same in all interpreters that we record, since some code objects belong to all of them. */
 int tracer_request_index(void)
 {
@@ -31,10 +36,22 @@ int tracer_request_index(void)
 	return 0;
 }
 
-void tracer_set_extra(PyCodeObject *code, uintptr_t extra)
+/* Several threads may see it for the first time.  What the first of them found out is returned, and *ret_first says whether
+ * that is this one.  Not every release without a GIL keeps threads apart here. */
+static uintptr_t set_extra(PyCodeObject *code, uintptr_t extra, bool *ret_first)
 {
-	if (PyUnstable_Code_SetExtra((PyObject *)code, tracer.index, (void *)extra) != 0)
-		PyErr_Clear();
+	uintptr_t set;
+
+	Py_BEGIN_CRITICAL_SECTION(code);
+	set = code_extra(code);
+	*ret_first = !code_is_known(set);
+	if (*ret_first) {
+		set = extra;
+		if (PyUnstable_Code_SetExtra((PyObject *)code, tracer.index, (void *)extra) != 0)
+			PyErr_Clear();
+	}
+	Py_END_CRITICAL_SECTION();
+	return set;
 }
 
 /* ---- Text --------------------------------------------------------------------- */
@@ -196,10 +213,15 @@ static int start_torch(void)
 /* Operators are looked for once code of torch's has been seen, which is before the first of them. */
 void tracer_torch_look(const char *module)
 {
+	static bool starting; /* a thread is at it: one is enough */
+
 	if (is_of(module, "torch"))
 		tracer.torch_seen = true;
-	if (tracer.torch_seen && tracer.torch == 0 && tracer.options.ops)
-		tracer.torch = start_torch();
+	if (tracer.torch_seen && tracer.torch == 0 && tracer.options.ops && !__atomic_exchange_n(&starting, true, __ATOMIC_ACQUIRE)) {
+		if (tracer.torch == 0)
+			tracer.torch = start_torch();
+		__atomic_store_n(&starting, false, __ATOMIC_RELEASE);
+	}
 	if (tracer.torch == -2)
 		tracer_itt_enter();
 }
@@ -251,11 +273,12 @@ uintptr_t tracer_first_sight(PyCodeObject *code, PyObject *globals, PyObject *fi
 {
 	PyObject *type, *value, *traceback;
 	uintptr_t extra;
+	bool is_first;
 
 	PyErr_Fetch(&type, &value, &traceback);
-	extra = look_at(code, globals, first);
-	tracer_set_extra(code, extra);
-	count_function(extra);
+	extra = set_extra(code, look_at(code, globals, first), &is_first);
+	if (is_first)
+		count_function(extra);
 	PyErr_Restore(type, value, traceback);
 	return extra;
 }

@@ -18,8 +18,6 @@
 struct callback {
 	PyObject_HEAD
 	vectorcallfunc call;
-	struct tracer_state *state;
-	PyObject *module; /* whose state it is: callbacks are among the last things to go */
 };
 
 static struct tracer_thread *this_thread(void)
@@ -29,9 +27,10 @@ static struct tracer_thread *this_thread(void)
 	return INFERSCOPE_LIKELY(me != NULL) ? me : tracer_thread_make();
 }
 
-static PyObject *disable(PyObject *self)
+/* One object for the process.  A callback does not look at itself: without a GIL it can be taken away while it runs. */
+static PyObject *disable(void)
 {
-	return Py_NewRef(((struct callback *)self)->state->disable);
+	return Py_NewRef(tracer.disable);
 }
 
 /* The first argument of the frame that runs, by its name, which may be anything. */
@@ -75,7 +74,7 @@ static inline uintptr_t extra_of(PyObject *const *args)
 	return INFERSCOPE_UNLIKELY(!code_is_known(extra) || (extra & CODE_SPECIAL)) ? prepare((PyCodeObject *)args[0], extra) : extra;
 }
 
-static __attribute__((noinline)) PyObject *start_slow(PyObject *self, PyObject *const *args)
+static __attribute__((noinline)) PyObject *start_slow(PyObject *const *args)
 {
 	struct tracer_thread *me = this_thread();
 	uintptr_t extra = extra_of(args);
@@ -88,7 +87,7 @@ static __attribute__((noinline)) PyObject *start_slow(PyObject *self, PyObject *
 	if (me)
 		tracer_count_skipped(me);
 	if (!(extra & CODE_SPECIAL))
-		return disable(self);
+		return disable();
 	Py_RETURN_NONE;
 }
 
@@ -98,21 +97,22 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t nargs, P
 	struct tracer_thread *me = tracer_thread;
 	uintptr_t extra = code_extra((PyCodeObject *)args[0]);
 
+	(void)self;
 	(void)nargs;
 	(void)names;
 	if (INFERSCOPE_UNLIKELY(!me || !code_is_plain(extra)))
-		return start_slow(self, args);
+		return start_slow(args);
 	call_begin(me, EVENT_CPU_CALL, CODE_NAME(extra), true);
 	Py_RETURN_NONE;
 }
 
-static __attribute__((noinline)) PyObject *return_slow(PyObject *self, PyObject *const *args)
+static __attribute__((noinline)) PyObject *return_slow(PyObject *const *args)
 {
 	struct tracer_thread *me = this_thread();
 	uintptr_t extra = extra_of(args);
 
 	if (extra & CODE_SKIP)
-		return disable(self);
+		return disable();
 	if (me)
 		call_end(me, EVENT_CPU_CALL, CODE_NAME(extra), true);
 	Py_RETURN_NONE;
@@ -124,10 +124,11 @@ static PyObject *on_return(PyObject *self, PyObject *const *args, size_t nargs, 
 	struct tracer_thread *me = tracer_thread;
 	uintptr_t extra = code_extra((PyCodeObject *)args[0]);
 
+	(void)self;
 	(void)nargs;
 	(void)names;
 	if (INFERSCOPE_UNLIKELY(!me || !code_is_plain(extra)))
-		return return_slow(self, args);
+		return return_slow(args);
 	call_end(me, EVENT_CPU_CALL, CODE_NAME(extra), true);
 	Py_RETURN_NONE;
 }
@@ -204,7 +205,6 @@ static void callback_free(PyObject *self)
 {
 	PyTypeObject *type = Py_TYPE(self);
 
-	Py_XDECREF(((struct callback *)self)->module);
 	type->tp_free(self);
 	Py_DECREF(type);
 }
@@ -235,11 +235,8 @@ static PyObject *new_callback(struct tracer_state *state, vectorcallfunc call)
 	if (!state->callback_type)
 		state->callback_type = PyType_FromSpec(&callback_spec);
 	c = state->callback_type ? PyObject_New(struct callback, (PyTypeObject *)state->callback_type) : NULL;
-	if (c) {
+	if (c)
 		c->call = call;
-		c->state = state;
-		c->module = Py_NewRef(state->module);
-	}
 	return (PyObject *)c;
 }
 
@@ -313,9 +310,9 @@ int tracer_hook_install(struct tracer_state *state)
 
 	if (!module)
 		return -1;
-	if (!state->disable)
-		state->disable = PyObject_GetAttrString(module, "DISABLE");
-	if (!state->disable)
+	if (!tracer.disable)
+		tracer.disable = PyObject_GetAttrString(module, "DISABLE");
+	if (!tracer.disable)
 		return -1;
 	state->tool = choose_tool(module);
 	if (state->tool < 0)

@@ -215,7 +215,6 @@ static int module_exec(PyObject *module)
 {
 	struct tracer_state *state = tracer_state_of(module);
 
-	state->module = module;
 	state->tool = -1;
 	state->tasks = PyDict_New();
 	if (!state->tasks || tracer_add_scope(module, state) < 0)

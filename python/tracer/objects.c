@@ -11,6 +11,16 @@
 #define TABLE_SIZE 8192u /* a power of two */
 #define PROBES 32u
 
+/* Threads that have no GIL come to the tables one at a time.  Nothing that is done there waits for another thread. */
+#ifdef Py_GIL_DISABLED
+static PyMutex tables;
+#define tables_enter() PyMutex_Lock(&tables)
+#define tables_leave() PyMutex_Unlock(&tables)
+#else
+#define tables_enter() ((void)0)
+#define tables_leave() ((void)0)
+#endif
+
 /* Modules by address and type.  One that is freed and whose place another of its type takes keeps its number. */
 static struct {
 	const void *self;
@@ -80,9 +90,16 @@ static void name_thread(PyObject *self)
 
 uint32_t tracer_special(uintptr_t extra, PyObject *self)
 {
+	uint32_t id;
+
 	if (extra & CODE_PROFILER)
 		tracer_itt_leave();
 	if (self && (extra & CODE_THREAD))
 		name_thread(self);
-	return self && (extra & CODE_MODULE) ? module_name(self) : 0;
+	if (!self || !(extra & CODE_MODULE))
+		return 0;
+	tables_enter();
+	id = module_name(self);
+	tables_leave();
+	return id;
 }

@@ -64,12 +64,17 @@ static struct tracer_state *state_of(PyObject *self)
 	return PyType_GetModuleState(Py_TYPE(self));
 }
 
+/* Threads may share a scope, so its number is there before the generation says so. */
 static uint32_t scope_id(struct scope *self)
 {
-	if (INFERSCOPE_LIKELY(self->id && self->generation == tracer.rt->generation))
+	uint32_t generation = tracer.rt->generation, id;
+
+	if (INFERSCOPE_LIKELY(__atomic_load_n(&self->generation, __ATOMIC_ACQUIRE) == generation))
 		return self->id;
-	self->generation = tracer.rt->generation;
-	return self->id = tracer_name(state_of((PyObject *)self), self->name);
+	id = tracer_name(state_of((PyObject *)self), self->name);
+	self->id = id;
+	__atomic_store_n(&self->generation, generation, __ATOMIC_RELEASE);
+	return id;
 }
 
 static PyObject *scope_enter(PyObject *self, PyObject *unused)

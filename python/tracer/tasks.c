@@ -47,13 +47,13 @@ static PyObject *loaded_function(const char *module_name, const char *function)
 
 void tracer_tasks_look(struct tracer_state *state)
 {
+	tracer.tasks_seen = false; /* first: what another thread sees while we look is looked for again */
 	if (!state->current_task) {
 		state->running_loop = loaded_function("asyncio.events", "_get_running_loop");
 		state->current_task = loaded_function("asyncio.tasks", "current_task");
 	}
 	if (!state->current_greenlet)
 		state->current_greenlet = loaded_function("greenlet", "getcurrent");
-	tracer.tasks_seen = false;
 }
 
 static PyObject *call(PyObject *function, PyObject *argument)

@@ -79,6 +79,7 @@ struct tracer {
 	bool tasks_seen;  /* so has code of asyncio's or greenlet's, and we have not looked yet */
 	Py_ssize_t index; /* of our co_extra slot, in every interpreter that we record; -1: none yet */
 	PyInterpreterState *interpreter; /* the one whose calls are recorded */
+	PyObject *disable; /* sys.monitoring.DISABLE, the same in all of them */
 };
 extern struct tracer tracer;
 
@@ -95,10 +96,8 @@ extern __thread struct tracer_thread *tracer_thread __attribute__((tls_model("in
 
 /* One for each interpreter that has the module. */
 struct tracer_state {
-	PyObject *module; /* borrowed */
 	PyObject *scope_type;
 	PyObject *callback_type, *task_type;
-	PyObject *disable; /* sys.monitoring.DISABLE */
 	PyObject *tasks;   /* id of a task -> its state */
 	PyObject *current_task, *running_loop, *current_greenlet;
 	int tool; /* sys.monitoring's number for us, -1: none */
@@ -118,7 +117,6 @@ int tracer_link(const char *path); /* 0, -ENOENT: no library there, -EPERM: othe
 uintptr_t tracer_first_sight(PyCodeObject *code, PyObject *globals, PyObject *first_argument);
 void tracer_torch_look(const char *module); /* whose code runs: has the time come to record operators? */
 int tracer_request_index(void);
-void tracer_set_extra(PyCodeObject *code, uintptr_t extra);
 /* "module NUL qualname NUL file NUL line" into out; its size. */
 size_t tracer_compose(char out[NAME_MAX_BYTES], const char *module, const char *qualname, const char *file, int line);
 

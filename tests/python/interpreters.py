@@ -23,7 +23,11 @@ class Python:
         self.suffix, self.version, self.path = suffix, version, path
 
     def __str__(self):
-        return "%d.%d" % self.version
+        return "%d.%d%s" % (*self.version, "t" * self.is_free_threaded)
+
+    @property
+    def is_free_threaded(self):
+        return self.suffix.startswith(".cpython-%d%dt-" % self.version)
 
     @property
     def has_extension(self):
@@ -42,21 +46,21 @@ def ask(path):
 def candidates():
     folders = os.environ.get("PATH", "").split(os.pathsep)
     paths = [path for folder in folders for path in sorted(glob.glob(f"{glob.escape(folder)}/python3*"))
-             if path.rpartition("/python3")[2].lstrip(".").isdigit() or path.endswith("/python3")]
+             if path.rpartition("/python3")[2].lstrip(".").removesuffix("t").isdigit() or path.endswith("/python3")]
     paths += sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3")))
     return [sys.executable, *map(os.path.realpath, paths)]  # the first has packages that the others need not have
 
 
 @functools.lru_cache(maxsize=None)
 def all_pythons():
-    """One of each version, oldest first."""
+    """One of each version and kind (free-threaded or not), oldest first."""
     found = {}
     for path in dict.fromkeys(candidates()):
         if os.access(path, os.X_OK):
             python = ask(path)
-            if python and python.version not in found:
-                found[python.version] = python
-    return [found[version] for version in sorted(found)]
+            if python:
+                found.setdefault((python.version, python.suffix), python)
+    return [found[key] for key in sorted(found)]
 
 
 def recorded_pythons():

@@ -30,15 +30,17 @@ def libraries():
     return " ".join(subprocess.check_output(["gcc", f"-print-file-name={name}"], text=True).strip() for name in names)
 
 
-def environment():
+def environment(python):
+    """A free-threaded Python has an allocator of its own, and takes no other."""
+    malloc = {} if python.is_free_threaded else {"PYTHONMALLOC": "malloc"}
     clean = {key: value for key, value in os.environ.items() if not key.startswith("INFERSCOPE")}
-    return {**clean, "LD_PRELOAD": libraries(), "PYTHONMALLOC": "malloc", "PYTHONPATH": str(BUILD / "python"),
+    return {**clean, **malloc, "LD_PRELOAD": libraries(), "PYTHONPATH": str(BUILD / "python"),
             "ASAN_OPTIONS": "detect_leaks=0:handle_segv=0:handle_abort=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
 
 
-def said(command, folder, **variables):
+def said(python, command, folder):
     """All that a command says."""
-    done = subprocess.run([str(part) for part in command], cwd=folder, env={**environment(), **variables}, text=True, errors="replace",
+    done = subprocess.run([str(part) for part in command], cwd=folder, env=environment(python), text=True, errors="replace",
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE, check=False)
     return done.stdout
 
@@ -48,10 +50,10 @@ def check(python, program, folder):
     trace = Path(folder) / "trace.sbt"
     trace.unlink(missing_ok=True)
     options = ["--c-calls"] if len(program.name) % 2 else []
-    text = said([INFERSCOPE, "run", "--trace", trace, *options, "--", python.path, program], folder)
+    text = said(python, [INFERSCOPE, "run", "--trace", trace, *options, "--", python.path, program], folder)
     if not re.search(r"inferscope: [\d,]+ events of ", text):
         return f"nothing was recorded:\n{text}"
-    text += said([python.path, "-c", READ, trace], folder)
+    text += said(python, [python.path, "-c", READ, trace], folder)
     return text[FOUND.search(text).start():] if FOUND.search(text) else ""
 
 

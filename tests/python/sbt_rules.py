@@ -38,7 +38,7 @@ def header_rules(trace):
             yield block.offset, f"the header says {block.count} entries, there are {count_of(block)}"
         if known and block.kind != EVENTS and (block.first, block.last, block.lost) != (0, 0, 0):
             yield block.offset, "times or lost in a block without events"
-        if known and trace.minor <= MINOR and block.flags & ~(block.kind == DICTIONARY):
+        if known and trace.minor <= MINOR and block.flags & ~int(block.kind == DICTIONARY):
             yield block.offset, f"unknown flags {block.flags:#x}"
         if any(trace.data[block.end:block.next]):
             yield block.end, "padding is not 0"

@@ -381,6 +381,42 @@ def test_threads(tmp_path, python):
 
 
 @every_python
+def test_threads_at_once(tmp_path, python):
+    """All of them meet a function, or a torch.nn.Module, for the first time at the same moment."""
+    calls = trace_calls(tmp_path, python, """\
+        import threading
+        space, torch = {"__name__": "fresh"}, {"__name__": "torch.nn.modules.module"}
+        exec("\\n".join(f"def f{i}(): return {i}" for i in range(300)), space)
+        exec("class Module:\\n    def _call_impl(self): return 0\\n    __call__ = _call_impl", torch)
+        class Layer(torch["Module"]):
+            pass
+        fresh, layers = [space[f"f{i}"] for i in range(300)], [[Layer() for _ in range(50)] for _ in range(20)]
+        barrier = threading.Barrier(8)
+        def leaf():
+            return 0
+        def work():
+            for functions in (fresh, *layers, [leaf] * 2000):
+                barrier.wait()
+                for function in functions:
+                    function()
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        import sys
+        print(getattr(sys, "_is_gil_enabled", lambda: True)())
+        """)
+    names = calls.every_name()
+    assert {name: count for name, count in names.items() if name.startswith("fresh.")} == {f"fresh.f{i}": 8 for i in range(300)} | {
+        "fresh.<module>": 1}
+    assert {name: count for name, count in names.items() if name.startswith("nn.Module: ")} == {
+        f"nn.Module: Layer_{i}": 8 for i in range(1000)}
+    assert sorted(Counter(row["thread_id"] for row in calls.mine if row["name"] == "__main__.leaf").values()) == [2000] * 8
+    assert calls.recording.out == f"{not python.is_free_threaded}\n"
+
+
+@every_python
 def test_a_thread_from_c(tmp_path, python):
     """A thread that Python did not start, and that calls into it three times."""
     calls = trace_calls(tmp_path, python, """\
