@@ -8,6 +8,21 @@
 #include "ring/layout.h"
 #include "trace/reader.h"
 
+#define YEAR_1990_NS ((int64_t)631152000 * 1000000000)
+
+/* Times of imports are nanoseconds of the time of day where the file knew it: then they are large. */
+static bool imported_start_time(const struct trace_reader *reader, int64_t *ret_ns)
+{
+	const struct trace_clock *clock = trace_reader_clock(reader, 0);
+	int64_t start;
+
+	if (!clock || clock->kind != CLOCK_KIND_NANOSECONDS || trace_reader_info_integer(reader, "start_ticks", &start) < 0 ||
+	    start < YEAR_1990_NS)
+		return false;
+	*ret_ns = start;
+	return true;
+}
+
 bool info_start_time(const struct trace_reader *reader, int64_t *ret_ns)
 {
 	const struct trace_clock_pair *pairs;
@@ -18,7 +33,7 @@ bool info_start_time(const struct trace_reader *reader, int64_t *ret_ns)
 			*ret_ns = pairs[i].realtime_ns - trace_reader_since_start_ns(reader, 0, pairs[i].ticks);
 			return true;
 		}
-	return false;
+	return imported_start_time(reader, ret_ns);
 }
 
 char *info_format_time(char *out, int64_t ns)

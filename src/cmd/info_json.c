@@ -247,6 +247,18 @@ static void put_left_out(struct json_writer *j, const struct info *info)
 	json_close(j);
 }
 
+/* Of an imported trace: the files it was made from. */
+static void put_sources(struct json_writer *j, const struct info *info)
+{
+	struct buffer text = BUFFER_INIT;
+	const uint8_t *raw;
+	size_t size;
+
+	if (trace_reader_info_raw(info->reader, "sources", &raw, &size) == 0 && msgpack_to_json(raw, size, &text) == 0)
+		json_raw(j, "sources", (const char *)text.data, text.size);
+	buffer_release(&text);
+}
+
 int info_json(const struct info *info, struct buffer *out)
 {
 	struct json_writer j = { .out = out };
@@ -255,6 +267,7 @@ int info_json(const struct info *info, struct buffer *out)
 	put_head(&j, info);
 	put_counts(&j, info);
 	put_left_out(&j, info);
+	put_sources(&j, info);
 	put_clocks(&j, info);
 	put_damage(&j, info);
 	put_hosts(&j, info);

@@ -214,15 +214,18 @@ static void print_hosts(const struct info *info, struct printer *out)
 	for (i = 0; i < trace_reader_host_count(info->reader); i++) {
 		const struct trace_host *host = trace_reader_host(info->reader, (uint32_t)i);
 
-		if (!host)
+		if (!host || !host->name)
 			continue;
 		printer_printf(out, LABEL, "host");
 		print_string(info, out, host->name, 0);
-		printer_printf(out, " (");
-		print_string(info, out, host->system, 0);
-		printer_printf(out, ", ");
-		print_string(info, out, host->machine, 0);
-		printer_printf(out, ")\n");
+		if (host->system) {
+			printer_printf(out, " (");
+			print_string(info, out, host->system, 0);
+			printer_printf(out, ", ");
+			print_string(info, out, host->machine, 0);
+			printer_printf(out, ")");
+		}
+		printer_printf(out, "\n");
 	}
 }
 

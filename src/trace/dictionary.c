@@ -136,7 +136,7 @@ int dictionary_tie(struct dictionary *d, uint32_t string, uint32_t frame)
 
 size_t dictionary_cut(const struct dictionary *d, size_t from, size_t limit, uint32_t *ret_count)
 {
-	struct cursor c = cursor_of(d->log.data + from, d->log.size - from);
+	struct cursor c = cursor_of(from ? d->log.data + from : d->log.data, d->log.size - from);
 	size_t end = from;
 
 	*ret_count = 0;

@@ -273,19 +273,23 @@ static int map_file(int fd, const void **ret, size_t *ret_size)
 	return 0;
 }
 
-int trace_reader_open(struct trace_reader **ret, const char *path, struct error *err)
+static int cannot_open(struct error *err, int rc, const char *path)
+{
+	error_errno(err, rc, "cannot open %s", path);
+	if (err)
+		err->exit_code = 3;
+	return rc;
+}
+
+int trace_reader_open_fd(struct trace_reader **ret, int fd, const char *path, struct error *err)
 {
 	const void *data;
 	size_t size;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc = fd < 0 ? -errno : map_file(fd, &data, &size);
+	int rc = map_file(fd, &data, &size);
 
 	if (rc) {
-		if (fd >= 0)
-			close(fd);
-		error_errno(err, rc, "cannot open %s", path);
-		if (err)
-			err->exit_code = 3;
-		return rc;
+		close(fd);
+		return cannot_open(err, rc, path);
 	}
 	rc = open_with(ret, fd, data, size, err);
 	if (rc && data)
@@ -293,6 +297,13 @@ int trace_reader_open(struct trace_reader **ret, const char *path, struct error 
 	if (rc)
 		close(fd);
 	return rc;
+}
+
+int trace_reader_open(struct trace_reader **ret, const char *path, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	return fd < 0 ? cannot_open(err, -errno, path) : trace_reader_open_fd(ret, fd, path, err);
 }
 
 void trace_reader_close(struct trace_reader *r)

@@ -104,6 +104,8 @@ struct trace_report {
 
 /* Fails with err->exit_code 3 when it is not SBT, of another major version, or holds no readable block. */
 int trace_reader_open(struct trace_reader **ret, const char *path, struct error *err);
+/* Takes over the descriptor, also when it fails; messages name the trace as `path`. */
+int trace_reader_open_fd(struct trace_reader **ret, int fd, const char *path, struct error *err);
 /* The memory stays the caller's. */
 int trace_reader_open_memory(struct trace_reader **ret, const void *data, size_t size, struct error *err);
 void trace_reader_close(struct trace_reader *r);

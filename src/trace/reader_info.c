@@ -225,8 +225,10 @@ void reader_fit_clocks(struct trace_reader *r)
 	for (uint32_t d = 0; d < TRACE_DOMAIN_MAX; d++) {
 		const struct trace_clock *c = trace_reader_clock(r, d);
 		const struct trace_clock_pair *pairs = NULL;
-		size_t count = counts_nanoseconds(c) ? 0 : trace_reader_clock_pairs(r, d, &pairs);
+		size_t count = trace_reader_clock_pairs(r, d, &pairs);
 
+		if (counts_nanoseconds(c)) /* one of another tool may be off by a constant */
+			count = c->kind == CLOCK_KIND_NANOSECONDS && count > 0;
 		clock_fit_compute(&r->clock[d].fit, pairs, count, c && !counts_nanoseconds(c) ? c->rate : 0);
 	}
 	r->start_ticks = find_start(r);

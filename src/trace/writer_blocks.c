@@ -40,7 +40,7 @@ static int write_dictionary(struct trace_writer *w, bool full, struct error *err
 
 	do {
 		size_t end = dictionary_cut(d, from, DICTIONARY_PIECE, &block.count);
-		int rc = write_block(w, block, d->log.data + from, end - from, err);
+		int rc = write_block(w, block, from ? d->log.data + from : d->log.data, end - from, err);
 
 		if (rc)
 			return rc;

@@ -211,7 +211,10 @@ class Trace:
 
     def ns(self, ticks, domain=0):
         """CLOCK_MONOTONIC_RAW of a time (5)."""
-        if self.clocks.get(domain, {}).get("kind") in (3, 4, 5, 7):
+        kind, pairs = self.clocks.get(domain, {}).get("kind"), self.pairs.get(domain)
+        if kind == 7 and pairs:
+            return ticks + pairs[0].raw - pairs[0].ticks
+        if kind in (3, 4, 5, 7):
             return ticks
         if domain not in self._fits:
             self._fits[domain] = fit_line(self.pairs[domain], self.clocks.get(domain, {}).get("rate"))

@@ -12,6 +12,7 @@ EVENTS, DICTIONARY, CLOCK, INFO, INDEX = 1, 2, 3, 4, 5
 NAMES, UNWRITTEN, DROPPED, UNSEEN = 5, 6, 7, 9  # reasons for a loss
 MINOR = 2  # later versions may have what is not known here
 MUTABLE = {"start", "end", "flags", "name", "command_line", "rate", "properties"}
+LEARNT = {"devices": {"kind", "host"}, "processes": {"rank", "host"}}  # what imported files may say after the first use
 INFO_TYPES = {"producer": str, "command": list, "cwd": str, "hostname": str, "start_ticks": int, "settings": dict,
               "exit_status": int, "signal": int, "complete": bool, "recovered": bool, "produced": int, "recorded": int,
               "lost": int, "names_refused": int, "dropped_events": int, "refused_processes": int, "skipped_calls": int,
@@ -142,7 +143,7 @@ def define(trace, block, known):
         if entry.table is None:
             continue
         old = known[entry.table].get(entry.number, entry.value)
-        fixed = entry.value.keys() - MUTABLE if isinstance(old, dict) else ()
+        fixed = entry.value.keys() - MUTABLE - LEARNT.get(entry.table, set()) if isinstance(old, dict) else ()
         if any(old[key] != entry.value[key] for key in fixed) if fixed else old != entry.value:
             yield f"{entry.table} {entry.number} is given a second meaning"
         if entry.table == "strings" and entry.number == 0:

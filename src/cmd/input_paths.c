@@ -1,0 +1,106 @@
+/* input_paths.c - see input_paths.h. */
+#include "cmd/input_paths.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/file.h"
+#include "cmd/command.h"
+#include "import/import.h"
+
+/* Takes over the path. */
+static int add(struct input_paths *list, char *path, struct error *err)
+{
+	if (!path || ARRAY_GROW(list->paths, list->capacity, list->count + 1)) {
+		free(path);
+		if (err)
+			err->exit_code = EXIT_ENVIRONMENT;
+		return error_set(err, -ENOMEM, "out of memory");
+	}
+	list->paths[list->count++] = path;
+	return 0;
+}
+
+static bool same_file(const struct stat *st, const char *path)
+{
+	struct stat other;
+
+	return path && stat(path, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
+}
+
+/* Takes over the path. */
+static int add_if_trace(struct input_paths *list, char *path, const char *except, struct error *err)
+{
+	struct stat st;
+
+	if (path && (stat(path, &st) || !S_ISREG(st.st_mode) || same_file(&st, except))) {
+		free(path);
+		return 0;
+	}
+	if (!path || import_detect(path, NULL) > IMPORT_UNKNOWN)
+		return add(list, path, err);
+	list->ignored++;
+	if (list->first_ignored)
+		free(path);
+	else
+		list->first_ignored = path;
+	return 0;
+}
+
+/* Traces that a newer one has taken the place of, and those that nobody finished, are not meant. */
+static int wanted(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return entry->d_name[0] != '.' && !(dot && (strcmp(dot, ".old") == 0 || strcmp(dot, ".partial") == 0));
+}
+
+/* rank2 comes before rank10. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+static int add_folder(struct input_paths *list, const char *folder, const char *except, struct error *err)
+{
+	struct dirent **entries;
+	size_t before = list->count;
+	int count = scandir(folder, &entries, wanted, by_name), rc = 0;
+
+	if (count < 0)
+		return error_errno(err, -errno, "cannot look into the folder %s", folder);
+	for (int i = 0; i < count; i++) {
+		if (rc == 0)
+			rc = add_if_trace(list, path_join(folder, entries[i]->d_name), except, err);
+		free(entries[i]);
+	}
+	free(entries);
+	if (rc == 0 && list->count == before)
+		rc = error_set(err, -ENOENT,
+			       count ? "none of the files in %s is a trace that InferScope reads" : "the folder %s is empty",
+			       folder);
+	return rc;
+}
+
+int input_paths_add(struct input_paths *list, const char *path, const char *except, struct error *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return add_folder(list, path, except, err);
+	return add(list, strdup(path), err);
+}
+
+void input_paths_release(struct input_paths *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->paths[i]);
+	free(list->paths);
+	free(list->first_ignored);
+	*list = (struct input_paths)INPUT_PATHS_INIT;
+}

@@ -1,0 +1,16 @@
+/*
+ * temporary.h - files without a name, which are gone when they are closed.
+ */
+#ifndef IMPORT_TEMPORARY_H
+#define IMPORT_TEMPORARY_H
+
+#include "import/import.h"
+
+/* Open for reading and writing, empty: in TMPDIR or /tmp, else in memory.  Returns a descriptor. */
+int temporary_open(struct error *err);
+
+/* A file for readers that have to look here and there: itself, or when it is compressed a temporary one with its bytes.
+ * Returns a descriptor.  damage, which has room for 160 bytes, is "" or what cut it short. */
+int temporary_unpacked(const char *path, const struct import_options *options, char *damage, struct error *err);
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * sandbox.h - SQLite databases that somebody else wrote.
+ *
+ *      struct sql *s;
+ *      sql_open(&s, fd, "report.sqlite", NULL, &err);
+ *      if (sql_table_exists(s, "StringIds")) {
+ *              sql_query(s, &q, "StringIds", "SELECT id, value FROM StringIds", &err);
+ *              while ((rc = sql_query_step(q, &err)) > 0)
+ *                      sql_query_integer(q, 0, &id);
+ *              sql_query_free(q);
+ *      }
+ *      sql_close(s);
+ *
+ * The database is read and nothing else: SQLite gets a descriptor instead of a
+ * name (sandbox_file.h), so no journal beside the file is looked at or made.
+ * Of SQL there are SELECTs of real tables and a list of harmless functions;
+ * views, virtual tables, generated columns, pragmas and recursion are refused,
+ * and a column is what its values are, not what the schema says.  A query ends
+ * after as many steps as a file of that size can need.
+ *
+ * Failures of the database have err->exit_code 3, those of the machine 4, and
+ * say which table it was.
+ */
+#ifndef SQL_SANDBOX_H
+#define SQL_SANDBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define SQL_CELL_MAX ((size_t)16 << 20) /* a longer cell fails its query with -EFBIG */
+#define SQL_TEXT_MAX ((size_t)1 << 20)  /* what is longer is cut when it is fetched */
+
+struct sql_options {
+	bool (*stop)(void *arg); /* asked a few times a second while a query runs; true ends it with -ECANCELED.  May be NULL */
+	void *stop_arg;
+	uint64_t steps; /* of SQLite's machine, over all queries; 0: enough for a file of that size */
+};
+
+struct sql;
+struct sql_query;
+
+/* Takes over fd, a regular file or memory; `name` is for messages.  options may be NULL.  A file that ends early is opened:
+ * what is missing reads as zeroes, which fail as soon as a query gets there. */
+int sql_open(struct sql **ret, int fd, const char *name, const struct sql_options *options, struct error *err);
+void sql_close(struct sql *s); /* after its queries */
+
+uint64_t sql_size(const struct sql *s);    /* bytes of the file */
+uint64_t sql_missing(const struct sql *s); /* bytes that ought to follow, by the file's own word */
+uint64_t sql_read(const struct sql *s);    /* bytes that were fetched so far, some of them more than once */
+
+/* A table that can be read, whatever else has that name. */
+bool sql_table_exists(struct sql *s, const char *table);
+/* Something that is no such table has the name. */
+bool sql_table_refused(struct sql *s, const char *table);
+bool sql_column_exists(struct sql *s, const char *table, const char *column);
+/* Whether a row is found by this column without looking at all of them. */
+bool sql_column_is_key(struct sql *s, const char *table, const char *column);
+
+/* One SELECT.  `table` is for messages, and lives as long as the query. */
+int sql_query(struct sql *s, struct sql_query **ret, const char *table, const char *text, struct error *err);
+void sql_query_bind(struct sql_query *q, int parameter, int64_t value); /* counted from 1; before the first step */
+/* 1: there is a row, 0: there are no more. */
+int sql_query_step(struct sql_query *q, struct error *err);
+void sql_query_reset(struct sql_query *q); /* to bind and step again */
+void sql_query_free(struct sql_query *q);
+
+/* Of the row at hand, columns counted from 0.  False when the cell is NULL or of another type; a number with a fraction
+ * is no integer.  A text lives until the next step, has at most SQL_TEXT_MAX bytes, and they may be any. */
+bool sql_query_integer(struct sql_query *q, int column, int64_t *ret);
+bool sql_query_number(struct sql_query *q, int column, double *ret);
+bool sql_query_text(struct sql_query *q, int column, const char **ret, size_t *ret_size);
+
+#endif
