@@ -5,6 +5,7 @@
  *      events.c    a trace as a list of dictionaries
  *      rows.c      one row of `inferscope dump` as a dictionary
  *      metadata.c  MessagePack as Python values
+ *      clocks.c    one clock fitted to another
  *
  * Of CPython it uses the stable ABI of 3.9, so that one file serves all.
  * Functions that return an object return NULL with an exception set.
@@ -91,5 +92,9 @@ struct events_request {
 	Py_ssize_t limit;       /* negative: none */
 };
 PyObject *events_list(struct trace_reader *reader, const struct engine_state *state, const struct events_request *request);
+
+/* What module.c has in its table. */
+PyObject *fit_clock(PyObject *module, PyObject *args, PyObject *names);
+PyObject *waits_for_device(PyObject *module, PyObject *name);
 
 #endif

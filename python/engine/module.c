@@ -240,6 +240,14 @@ static PyMethodDef methods[] = {
 	{ "info", info, METH_VARARGS, "info(path)\n--\n\nWhat 'inferscope info --format json' says of a trace." },
 	{ "outline", outline, METH_VARARGS,
 	  "outline(path)\n--\n\nStart and end of a trace and its processes, without reading the events." },
+	{ "fit_clock", (PyCFunction)(void (*)(void))fit_clock, METH_VARARGS | METH_KEYWORDS,
+	  "fit_clock(samples, times, nominal=1.0, drift_ppm=0.0)\n--\n\n"
+	  "Times of one clock on another.  A sample is (host before, device, host after), the device's clock having been read "
+	  "between the two; before or after may be None.  All are whole nanoseconds.  Returns a dictionary: 'times' has "
+	  "(host, bound of the error) for each of times, 'segments' the lines between which the clock was set, 'outliers' how "
+	  "many samples fit none." },
+	{ "waits_for_device", waits_for_device, METH_O,
+	  "waits_for_device(name)\n--\n\nWhether the call of a GPU runtime of this name waits for all that the device does." },
 	{ NULL, NULL, 0, NULL },
 };
 

@@ -1,0 +1,5 @@
+"""Timelines: events of several clocks in one order."""
+
+from inferscope.timeline.merger import TimelineMerger
+
+__all__ = ["TimelineMerger"]

@@ -1,0 +1,3 @@
+from inferscope.timeline.merger import TimelineMerger as TimelineMerger
+
+__all__ = ["TimelineMerger"]
