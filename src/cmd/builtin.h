@@ -13,6 +13,7 @@
 #ifndef CMD_BUILTIN_H
 #define CMD_BUILTIN_H
 
+int cmd_analyze(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_dump(int argc, char **argv);

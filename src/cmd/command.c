@@ -14,18 +14,18 @@
 #include "cmd/options.h"
 #include "cmd/printer.h"
 
-static bool wants_colour(void)
+bool command_color(int fd)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	return isatty(STDERR_FILENO) && !(no && no[0]) && term && strcmp(term, "dumb") != 0;
+	return isatty(fd) && !(no && no[0]) && term && strcmp(term, "dumb") != 0;
 }
 
 /* In one write, so that it is not torn apart by what others print. */
 static void print_message(const char *colour, const char *text)
 {
 	struct buffer line = BUFFER_INIT;
-	int rc = wants_colour() ? buffer_printf(&line, "%sinferscope:\033[0m ", colour)
+	int rc = command_color(STDERR_FILENO) ? buffer_printf(&line, "%sinferscope:\033[0m ", colour)
 				: buffer_printf(&line, "inferscope: ");
 
 	if (rc == 0)

@@ -8,6 +8,8 @@
 #ifndef CMD_COMMAND_H
 #define CMD_COMMAND_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "config/config.h"
@@ -26,6 +28,9 @@ enum exit_code {
 int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int fail_with(const struct error *err, int status); /* err->exit_code, when there is one, beats status */
 void warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Whether what goes to this descriptor may be coloured. */
+bool command_color(int fd);
 
 /* Parses the options.  Prints the help and exits, or prints what is wrong and exits with EXIT_USAGE; otherwise returns
  * the number of arguments, which are then in argv[1] and up. */

@@ -22,6 +22,7 @@ static const struct command commands[] = {
 	{ "run", cmd_run, "run a program and record it" },
 	{ "record", cmd_record, "record the processes that attach, for a notebook or a script" },
 	{ "import", cmd_import, "make a trace of those that other tools wrote" },
+	{ "analyze", cmd_analyze, "say where the time of a trace went" },
 	{ "info", cmd_info, "say what is in a trace" },
 	{ "dump", cmd_dump, "print the events of a trace as JSON or CSV" },
 	{ "recover", cmd_recover, "make a trace of what a killed recorder left behind" },

@@ -51,6 +51,8 @@ const struct config_key_info config_keys[CONFIG_KEY_COUNT] = {
 			     "the Python functions to record (nothing: all of them)" },
 	[CONFIG_EXCLUDE] = { "exclude", PATTERNS, "INFERSCOPE_EXCLUDE", "", ANYWHERE,
 			     "of those, the ones not to record" },
+	[CONFIG_COMMUNICATION] = { "communication", PATTERNS, "INFERSCOPE_COMMUNICATION", "", ANYWHERE,
+				   "device work that is communication, besides the well-known kinds (!PATTERN: is not)" },
 };
 
 enum config_key config_find(const char *name)
