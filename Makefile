@@ -17,7 +17,7 @@ demo: all
 	@$(MAKE) -s --no-print-directory $(VENV)/.torch
 	@VIRTUAL_ENV=$(abspath $(VENV)) PYTHONPATH=$(abspath $(BUILD)/python) \
 		$(BUILD)/inferscope run --trace $(BUILD)/demo.sbt examples/transformer.py --steps 200
-	@$(BUILD)/inferscope info $(BUILD)/demo.sbt
+	@$(BUILD)/inferscope analyze --top 5 $(BUILD)/demo.sbt
 	@echo "The trace is $(BUILD)/demo.sbt; $(BUILD)/inferscope dump $(BUILD)/demo.sbt shows all of it."
 
 # Everything, in about as many minutes as a coffee takes; ends with "N passed, M failed".
@@ -27,7 +27,7 @@ test: tools-test
 
 # Writes $(BUILD)/bench.json and prints it as a table.
 bench: tools-bench
-	@$(MAKE) -s --no-print-directory $(VENV)/.bench $(VENV)/.torch
+	@$(MAKE) -s --no-print-directory $(VENV)/.bench $(VENV)/.torch $(VENV)/.hta
 	@umask 022 && test -f $(BUILD)/perf/build.ninja || $(MESON) setup $(BUILD)/perf -Dbench=enabled
 	@umask 022 && ninja -C $(BUILD)/perf
 	@$(PYTHON) bench/run.py $(BUILD)/perf --output $(BUILD)/bench.json
@@ -63,6 +63,13 @@ $(VENV)/.ready: scripts/requirements.txt
 $(VENV)/.%: scripts/requirements-%.txt
 	@echo "setting up $(VENV) ($*$(if $(filter torch,$*),: a large download))"
 	@$(PIP_INSTALL) -r $<
+	@touch $@
+
+# A peer that wants versions of its own of what others use.
+$(VENV)/.hta: scripts/requirements-hta.txt
+	@echo "setting up $(VENV)/hta"
+	@$(PYTHON) -m venv $(VENV)/hta
+	@$(VENV)/hta/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
 FORCE:

@@ -20,6 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import import_rows
 import lttng
 import python_rows
 from measure import PAIRS, PROCESS_PAIRS, Bench, Skip, row
@@ -113,6 +114,7 @@ MEASUREMENTS = {
     "bytes_per_event": bytes_per_event,
     "read": encode_and_read,
     "window": window,
+    **import_rows.MEASUREMENTS,
     **python_rows.MEASUREMENTS,
 }
 
