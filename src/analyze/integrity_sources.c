@@ -99,10 +99,10 @@ static int check_repaired(struct parts *p)
 	if (s.skipped || s.truncated)
 		status = part > 0.01 ? CHECK_FAIL : CHECK_WARN;
 	return check_add(p, "repaired_input", status, s.skipped + s.repaired,
-			 "%llu events of %llu files could not be read, %.2f %% (failed above 1 %%), %llu were read in spite of a fault, %llu files "
-			 "end in their middle",
-			 (unsigned long long)s.skipped, (unsigned long long)s.files, 100 * part, (unsigned long long)s.repaired,
-			 (unsigned long long)s.truncated);
+			 "events that could not be read: %llu, %.2f %% (failed above 1 %%); read in spite of a fault: %llu; files that end in "
+			 "their middle: %llu of %llu",
+			 (unsigned long long)s.skipped, 100 * part, (unsigned long long)s.repaired, (unsigned long long)s.truncated,
+			 (unsigned long long)s.files);
 }
 
 static int check_damage(struct parts *p)

@@ -89,7 +89,7 @@ static int analyze_reader(const struct analyze *c, struct trace_reader *reader, 
 
 static int analyze_files(const struct analyze *c, char **paths, int count)
 {
-	const struct input_options options = { .lean = true };
+	const struct input_options options = { .lean = true, .output = c->output };
 	struct input_about about;
 	struct trace_reader *reader;
 	int status = input_open_many(&reader, paths, count, &options, &about);

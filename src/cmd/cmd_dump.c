@@ -76,8 +76,10 @@ static int dump_trace(const char *path, const char *output, enum format format, 
 {
 	struct dump dump = { .format = format };
 	struct error err = { 0 };
-	int status = input_open(&dump.reader, path);
+	int status = input_spare(path, output);
 
+	if (status == 0)
+		status = input_open(&dump.reader, path);
 	if (status)
 		return status;
 	if (printer_open(&dump.out, output, &err) < 0) {

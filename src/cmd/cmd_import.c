@@ -24,27 +24,6 @@ struct importing {
 	struct import_reports reports;
 };
 
-/* ---- What is to be read ----------------------------------------------------------- */
-
-static bool same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-static int collect(struct importing *c, char **paths, int count)
-{
-	int status = input_expand(&c->list, paths, count, c->output);
-
-	for (size_t i = 0; status == 0 && i < c->list.count; i++)
-		if (same_file(c->list.paths[i], c->output))
-			status = fail(EXIT_USAGE,
-				      "import: %s is to be read and cannot be written at the same time; give another --output",
-				      c->output);
-	return status;
-}
-
 /* ---- What is written --------------------------------------------------------------- */
 
 static char unfinished[RECORDING_PATH_MAX];
@@ -150,7 +129,7 @@ int cmd_import(int argc, char **argv)
 	if (count < 1)
 		return fail(EXIT_USAGE,
 			    "import: expected a trace of another tool, as in 'inferscope import trace.json.gz -o trace.sbt'");
-	status = collect(&c, argv + 1, count);
+	status = input_expand(&c.list, argv + 1, count, c.output);
 	status = status ? status : import_files(&c);
 	import_reports_release(&c.reports);
 	input_paths_release(&c.list);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -210,14 +211,29 @@ static char *make_title(char **paths, int count, size_t files)
 	return (char *)title.data;
 }
 
-int input_expand(struct input_paths *list, char **paths, int count, const char *except)
+int input_spare(const char *path, const char *output)
 {
+	struct stat x, y;
+
+	if (!output || stat(path, &x) < 0 || stat(output, &y) < 0 || x.st_dev != y.st_dev || x.st_ino != y.st_ino)
+		return 0;
+	return fail(EXIT_USAGE, "%s is to be read and cannot be written at the same time; give another --output", output);
+}
+
+int input_expand(struct input_paths *list, char **paths, int count, const char *output)
+{
+	int status = 0;
+
 	for (int i = 0; i < count; i++) {
 		struct error err = { 0 };
 
-		if (input_paths_add(list, paths[i], except, &err))
+		if (input_paths_add(list, paths[i], output, &err))
 			return cannot_read(paths[i], &err);
 	}
+	for (size_t i = 0; status == 0 && i < list->count; i++)
+		status = input_spare(list->paths[i], output);
+	if (status)
+		return status;
 	if (list->ignored)
 		warning("%zu file%s no trace%s and left out, the first is %s", list->ignored,
 			list->ignored == 1 ? " is" : "s are", list->ignored == 1 ? "" : "s", list->first_ignored);
@@ -231,7 +247,7 @@ int input_open_many(struct trace_reader **ret, char **paths, int count, const st
 	struct input_about about = { 0 };
 	struct trace_reader *reader;
 	struct error err = { 0 };
-	int status = input_expand(&list, paths, count, NULL);
+	int status = input_expand(&list, paths, count, options->output);
 
 	if (status == 0 && !(about.title = make_title(paths, count, list.count)))
 		status = fail(EXIT_ENVIRONMENT, "out of memory");
