@@ -220,7 +220,7 @@ def test_an_index_that_lies(place, whole):
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"SBTB", b"\x89SBT\r\n\x1a\n", bytes(64), bytes(100_000),
-                                  b"SBTB" * 10_000, b'{"traceEvents": []}'], ids=range(8))
+                                  b"SBTB" * 10_000, b'{"some": "JSON"}'], ids=range(8))
 def test_nothing_readable(place, data):
     for command in ("info", "dump"):
         result = Reading(place, data).run(command)

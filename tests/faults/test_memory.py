@@ -83,7 +83,8 @@ def test_1000_short_threads(tidy, how):
     assert sorted(track["serial"] for track in trace.threads.values()) == list(range(1, 1001))
     assert {track["process"] for track in trace.threads.values()} == {0}
     assert watch.chunks <= 1000  # of 64 KiB: one a thread at most, of the 1,600 that the session may have
-    assert watch.excess <= 64 << 20
+    # the recorder provides an eighth of the 600 that are left before they are asked for; the tables grow with the threads
+    assert watch.excess <= (1000 + 75) * (64 << 10) + (1 << 20)
 
 
 @pytest.mark.parametrize("how", ["threads", "crowd"])
