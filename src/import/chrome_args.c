@@ -89,7 +89,7 @@ static enum chrome_arg identify(const struct chrome *c, const struct json_text *
 	if (key->size >= CHROME_ARG_SIZES - 1)
 		return ARG_OTHER;
 	for (size_t i = c->first_row[key->size]; i < c->first_row[key->size + 1]; i++)
-		if (memcmp(rows[i].name, key->data, key->size) == 0)
+		if (rows[i].name[0] == key->data[0] && memcmp(rows[i].name, key->data, key->size) == 0)
 			return rows[i].arg;
 	return ARG_OTHER;
 }

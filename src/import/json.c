@@ -260,11 +260,10 @@ static void skip_careful(struct json *j, unsigned depth)
 			json_skip(j, object ? JSON_IN_OBJECT : JSON_IN_ARRAY);
 }
 
-static bool is_word(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '+' ||
-	       c == '.';
-}
+/* What numbers and words are made of. */
+static const bool is_word[256] = {
+	['0' ... '9'] = true, ['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['-'] = true, ['+'] = true, ['.'] = true,
+};
 
 static enum json_type type_of_word(const struct json_text *text)
 {
@@ -296,7 +295,7 @@ static void word(struct json *j, enum json_where where, struct json_value *ret)
 {
 	const char *start = j->at;
 
-	while (is_word(*j->at))
+	while (is_word[(uint8_t)*j->at])
 		j->at++;
 	ret->text = (struct json_text){ start, (size_t)(j->at - start), false };
 	ret->type = JSON_NULL;

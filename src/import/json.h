@@ -70,8 +70,11 @@ static inline bool json_is_space(char c)
 
 static inline void json_space(struct json *j)
 {
-	while (json_is_space(*j->at))
-		j->at++;
+	if (!json_is_space(*j->at))
+		return;
+	j->at++;
+	if (json_is_space(*j->at)) /* usually the indentation of a line */
+		j->at = json_scan_space(j->at);
 }
 
 /* What is inside an array or object that has been passed over. */

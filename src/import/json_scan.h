@@ -40,7 +40,28 @@ static inline const char *json_scan_nesting(const char *at, const char *end)
 	return end;
 }
 
+/* The first byte that is not white (1 to 32).  There is one: text ends in zeroes. */
+static inline const char *json_scan_space(const char *at)
+{
+	const __m128i one = _mm_set1_epi8(1), last = _mm_set1_epi8(31);
+
+	for (;; at += 16) {
+		__m128i bytes = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)at), one);
+		int others = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(bytes, last), bytes)) ^ 0xffff;
+
+		if (others)
+			return at + __builtin_ctz((unsigned)others);
+	}
+}
+
 #else
+
+static inline const char *json_scan_space(const char *at)
+{
+	while ((unsigned char)(*at - 1) < ' ')
+		at++;
+	return at;
+}
 
 static inline const char *json_scan_string(const char *at, const char *end)
 {
