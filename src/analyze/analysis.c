@@ -72,7 +72,7 @@ static int run_parts(struct parts *p)
 	/* in order: some use what others found */
 	static int (*const all[])(struct parts *) = {
 		analyze_threads,   analyze_devices,	analyze_tables,	   analyze_steps,    analyze_collectives,
-		analyze_integrity, analyze_idle_ranges, analyze_breakdown, analyze_overhead,
+		analyze_integrity, analyze_idle_ranges, analyze_breakdown, analyze_overhead, analyze_findings, analyze_bottleneck,
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -137,6 +137,7 @@ void analysis_free(struct analysis *a)
 	free(a->calls.entries);
 	free(a->collectives.rows);
 	free(a->collectives.ranks);
+	free(a->findings.list);
 	timeline_states_release(&a->states);
 	free(a);
 }

@@ -13,6 +13,7 @@
 #ifndef ANALYZE_ANALYSIS_H
 #define ANALYZE_ANALYSIS_H
 
+#include "analyze/findings.h"
 #include "timeline/states.h"
 #include "timeline/timeline.h"
 
@@ -178,6 +179,8 @@ struct analysis {
 	size_t thread_count;
 	struct analysis_table scopes, operators, functions, calls; /* calls: of the GPU runtime */
 	struct analysis_collectives collectives;
+	struct analysis_findings findings;
+	struct analysis_bottleneck bottleneck;
 };
 
 struct analysis_options {

@@ -176,6 +176,8 @@ int analyze_integrity(struct parts *p);     /* integrity.c */
 int analyze_idle_ranges(struct parts *p);   /* idle_range.c; after the verdict */
 int analyze_breakdown(struct parts *p);     /* breakdown.c */
 int analyze_overhead(struct parts *p);      /* overhead.c */
+int analyze_findings(struct parts *p);      /* findings.c; after all figures */
+int analyze_bottleneck(struct parts *p);    /* bottleneck.c; last */
 
 /* integrity.c: another check; the text is a printf format. */
 int check_add(struct parts *p, const char *name, enum check_status status, uint64_t count, const char *format, ...)

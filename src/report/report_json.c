@@ -258,6 +258,7 @@ int report_json(const struct analysis *a, const struct report_source *source, st
 	put_table(&j, "functions", t, &a->functions, FUNCTIONS_LISTED);
 	put_table(&j, "runtime_calls", t, &a->calls, SIZE_MAX);
 	put_collectives(&j, a);
+	report_json_findings(&j, a);
 	json_close(&j);
 	return j.error ? j.error : buffer_append(out, "\n", 1);
 }

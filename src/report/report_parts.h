@@ -11,6 +11,9 @@
 void report_json_name(struct json_writer *j, const char *key, const struct timeline *t, uint32_t name);
 void report_json_entry(struct json_writer *j, const struct timeline *t, const struct analysis_entry *e);
 
+/* report_json_findings.c: bottleneck, findings, suggestions */
+void report_json_findings(struct json_writer *j, const struct analysis *a);
+
 /* report_json_device.c */
 void report_json_devices(struct json_writer *j, const struct analysis *a);
 void report_json_window(struct json_writer *j, const struct device_window *w);

@@ -343,6 +343,53 @@ static void put_breakdown(struct text *x, const struct analysis *a)
 			put_share(x, a->breakdown[i].name, a->breakdown[i].duration, a->summary.end_to_end);
 }
 
+static void put_safe(struct text *x, const char *words)
+{
+	check(x, text_append_terminal(x->out, words, strlen(words), 0));
+}
+
+static const char *level(double severity)
+{
+	return severity >= 0.66 ? "HIGH" : severity >= 0.33 ? "MED" : "LOW";
+}
+
+static void put_finding(struct text *x, const struct analysis_finding *f, size_t number)
+{
+	put(x, "  %zu ", number);
+	put_styled(x, f->severity >= 0.66 ? STYLE_BAD : STYLE_WARN, level(f->severity));
+	put(x, " %s, saves %.1f %% (%.1f to %.1f), confidence %.2f\n    ", f->kind, 100 * f->gain, 100 * f->gain_low, 100 * f->gain_high,
+	    f->confidence);
+	put_safe(x, f->action);
+	put(x, "\n");
+	if (f->evidence.count) {
+		put(x, "    ");
+		put_safe(x, f->evidence.text[0]);
+		put(x, "\n");
+	}
+	for (unsigned i = 0; i < f->where.count && i < 2; i++) {
+		put(x, "    at ");
+		put_rest(x, f->where.text[i], strlen(f->where.text[i]), 7);
+		put(x, "\n");
+	}
+}
+
+static void put_findings(struct text *x, const struct analysis *a)
+{
+	if (a->device_count == 0)
+		return;
+	heading(x, "what to change first");
+	if (a->findings.count == 0)
+		put(x, "  nothing stands out: ");
+	else
+		put(x, "  %s, confidence %.2f\n", bottleneck_name(a->bottleneck.type), a->bottleneck.confidence);
+	if (a->findings.count == 0) {
+		put_safe(x, a->bottleneck.cause);
+		put(x, "\n");
+	}
+	for (size_t i = 0; i < a->findings.count && i < x->options.top; i++)
+		put_finding(x, &a->findings.list[i], i + 1);
+}
+
 static void put_steps(struct text *x, const struct analysis *a)
 {
 	static const char *const sources[] = { "", "marked by the profiler", "marked by a scope", "found by repetition" };
@@ -406,6 +453,7 @@ int report_text(const struct analysis *a, const struct report_source *source, co
 	put_integrity(&x, a);
 	if (a->timeline->events == 0)
 		put(&x, "\nThere are no events in it.\n");
+	put_findings(&x, a);
 	if (a->summary.end_to_end > 0)
 		put_breakdown(&x, a);
 	put_devices(&x, a);

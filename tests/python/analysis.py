@@ -54,6 +54,19 @@ def check_sums(result):
     for step in result["steps"]:
         if "total_us" in step:
             check_window(step)
+    check_findings(result)
+
+
+def check_findings(result):
+    """Each nanosecond has one owner; ranges are ranges; the largest gain comes first; each has its suggestion."""
+    findings = result["findings"]
+    assert sum(f["share_percent"] for f in findings) <= Decimal("100.1")
+    for f in findings:
+        assert 0 <= f["gain_low_percent"] <= f["gain_percent"] <= f["gain_high_percent"] <= 100 and f["evidence"]
+        assert 0 < f["severity"] <= 1 and 0 < f["confidence"] <= Decimal("0.95") and f["share_percent"] >= 5
+    assert [f["gain_percent"] for f in findings] == sorted((f["gain_percent"] for f in findings), reverse=True)
+    assert [s["finding"] for s in result["suggestions"]] == [f["id"] for f in findings]
+    assert result["bottleneck"]["type"] in ("cpu_bound", "gpu_bound", "memory_bound", "balanced", "unknown")
 
 
 def check_window(window):

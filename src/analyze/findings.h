@@ -1,0 +1,53 @@
+/*
+ * findings.h - what costs time that could be saved, and how much of it.
+ *
+ * Each nanosecond has one owner: the times that findings own do not overlap,
+ * so their shares never sum to more than all of it.  A gain is what a fix
+ * saves if it is the only one, as a share of the same span, with a range.
+ * What cannot be judged is left out, and what is too small to matter, too.
+ */
+#ifndef ANALYZE_FINDINGS_H
+#define ANALYZE_FINDINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FINDING_TEXTS 6
+#define FINDING_TEXT 320
+
+/* A few sentences, in the words of the trace: not safe to print. */
+struct finding_texts {
+	char text[FINDING_TEXTS][FINDING_TEXT];
+	unsigned count;
+};
+
+struct analysis_finding {
+	char id[128];     /* kind and place */
+	const char *kind; /* "data_loading" */
+	int64_t owned;    /* of the span, all devices together */
+	double share;     /* the same, 0..1 */
+	double severity;  /* 0..1 */
+	double gain_low, gain, gain_high; /* 0..1 of the span */
+	double confidence;                /* 0..1 */
+	double frequency;                 /* share of the steps that have it; NAN: there are no steps */
+	struct finding_texts evidence, where;
+	char action[FINDING_TEXT];    /* what to change */
+	char rationale[FINDING_TEXT]; /* how the gain was computed, and what to look at afterwards */
+};
+struct analysis_findings {
+	struct analysis_finding *list; /* the largest gain first */
+	size_t count, capacity;
+	int64_t span; /* of which they are shares */
+};
+
+enum bottleneck { BOTTLENECK_UNKNOWN, BOTTLENECK_CPU, BOTTLENECK_GPU, BOTTLENECK_MEMORY, BOTTLENECK_BALANCED };
+const char *bottleneck_name(enum bottleneck bottleneck); /* "cpu_bound" */
+
+struct analysis_bottleneck {
+	enum bottleneck type;
+	char cause[FINDING_TEXT]; /* a sentence */
+	double confidence;
+	struct finding_texts evidence;
+};
+
+#endif

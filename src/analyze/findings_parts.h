@@ -1,0 +1,44 @@
+/*
+ * findings_parts.h - what the files of findings share.
+ */
+#ifndef ANALYZE_FINDINGS_PARTS_H
+#define ANALYZE_FINDINGS_PARTS_H
+
+#include "analyze/parts.h"
+
+/* findings.c */
+void texts_add(struct finding_texts *texts, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Takes what matters: kind, id, owned, gains, confidence before the trust in the trace, and the words have been set. */
+int finding_add(struct parts *p, struct analysis_finding *f);
+
+/* findings_device.c */
+int find_on_devices(struct parts *p);
+
+/* findings_place.c */
+
+/* A slice of the host as a place in somebody's code: the innermost function around it that is the user's own, else the
+ * scope or operator, else itself.  TIMELINE_NONE stays so. */
+uint32_t place_of(const struct timeline *t, uint32_t slice);
+/* The operator around a slice, or TIMELINE_NONE. */
+uint32_t operator_of(const struct timeline *t, uint32_t slice);
+
+/* Times by the name of a slice: the largest ones. */
+#define PLACES 3
+struct place_table {
+	struct place_time {
+		uint32_t name;
+		uint32_t slice; /* one of them */
+		uint64_t count;
+		int64_t time;
+	} *places;
+	size_t count, capacity;
+	uint32_t *of_name; /* number of the place plus 1 */
+	int64_t time;      /* of all */
+	uint64_t adds;
+};
+int places_add(struct place_table *table, const struct timeline *t, uint32_t slice, int64_t time);
+/* The largest first; nothing can be added afterwards. */
+void places_sort(struct place_table *table);
+void places_release(struct place_table *table);
+
+#endif

@@ -1,0 +1,67 @@
+/* report_json_findings.c - the bottleneck, findings and suggestions of the analysis JSON. */
+#include <math.h>
+
+#include "report/report_parts.h"
+
+static void put_texts(struct json_writer *j, const char *key, const struct finding_texts *texts)
+{
+	json_open(j, key, '[');
+	for (unsigned i = 0; i < texts->count; i++)
+		json_text(j, NULL, texts->text[i]);
+	json_close(j);
+}
+
+static void put_percent(struct json_writer *j, const char *key, double part)
+{
+	json_fixed(j, key, 100 * part, 2);
+}
+
+static void put_finding(struct json_writer *j, const struct analysis_finding *f)
+{
+	json_open(j, NULL, '{');
+	json_text(j, "id", f->id);
+	json_text(j, "kind", f->kind);
+	json_fixed(j, "severity", f->severity, 3);
+	put_percent(j, "share_percent", f->share);
+	json_us(j, "owned_us", f->owned);
+	put_percent(j, "gain_low_percent", f->gain_low);
+	put_percent(j, "gain_percent", f->gain);
+	put_percent(j, "gain_high_percent", f->gain_high);
+	json_fixed(j, "confidence", f->confidence, 3);
+	json_fixed(j, "frequency", f->frequency, 3);
+	json_fixed(j, "optimization_potential", f->share > 0 ? f->gain / f->share : NAN, 3);
+	put_texts(j, "evidence", &f->evidence);
+	put_texts(j, "where", &f->where);
+	json_close(j);
+}
+
+static void put_suggestion(struct json_writer *j, const struct analysis_finding *f, size_t priority)
+{
+	json_open(j, NULL, '{');
+	json_unsigned(j, "priority", priority);
+	json_text(j, "action", f->action);
+	json_text(j, "rationale", f->rationale);
+	put_percent(j, "estimated_improvement_percent", f->gain);
+	json_text(j, "finding", f->id);
+	json_close(j);
+}
+
+void report_json_findings(struct json_writer *j, const struct analysis *a)
+{
+	const struct analysis_bottleneck *b = &a->bottleneck;
+
+	json_open(j, "bottleneck", '{');
+	json_text(j, "type", bottleneck_name(b->type));
+	json_text(j, "primary_cause", b->cause);
+	json_fixed(j, "confidence", b->confidence, 3);
+	put_texts(j, "evidence", &b->evidence);
+	json_close(j);
+	json_open(j, "findings", '[');
+	for (size_t i = 0; i < a->findings.count; i++)
+		put_finding(j, &a->findings.list[i]);
+	json_close(j);
+	json_open(j, "suggestions", '[');
+	for (size_t i = 0; i < a->findings.count; i++)
+		put_suggestion(j, &a->findings.list[i], i + 1);
+	json_close(j);
+}
