@@ -41,7 +41,6 @@ static double launcher_time(const struct parts *p)
 
 int analyze_bottleneck(struct parts *p)
 {
-	static const double trust[] = { [VERDICT_GOOD] = 1, [VERDICT_DEGRADED] = 0.85, [VERDICT_POOR] = 0.6 };
 	struct analysis_bottleneck *b = &p->a->bottleneck;
 	const struct analysis_findings *findings = &p->a->findings;
 	int64_t idle = 0, busy = 0, span = 0;
@@ -76,7 +75,7 @@ int analyze_bottleneck(struct parts *p)
 		b->type = to_cpu > GPU_TO_CPU || idle_part < IDLE_MOST / 2 ? BOTTLENECK_GPU : BOTTLENECK_BALANCED;
 		b->confidence = certainty(idle_part, IDLE_MOST);
 	}
-	b->confidence *= trust[p->a->verdict];
+	b->confidence *= trust_in(p->a->verdict);
 	if (findings->count)
 		snprintf(b->cause, sizeof b->cause, "%s: %.240s", findings->list[0].kind, findings->list[0].evidence.text[0]);
 	else

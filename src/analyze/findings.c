@@ -31,15 +31,21 @@ void texts_add(struct finding_texts *texts, const char *format, ...)
 	va_end(args);
 }
 
-/* How far a trace like this can be trusted, and how much of the device's idleness nobody can explain. */
-static double trust(const struct parts *p, const struct analysis_finding *f)
+double trust_in(enum verdict verdict)
 {
 	static const double verdicts[] = { [VERDICT_GOOD] = 1, [VERDICT_DEGRADED] = 0.85, [VERDICT_POOR] = 0.6 };
+
+	return verdicts[verdict];
+}
+
+/* The less of the devices' idleness anybody can explain, the more of it may belong elsewhere. */
+static double trust(const struct parts *p, const struct analysis_finding *f)
+{
 	int64_t unknown = 0;
 
 	for (size_t d = 0; d < p->a->device_count; d++)
 		unknown = time_sum(unknown, p->a->devices[d].states->idle[IDLE_UNKNOWN]);
-	return verdicts[p->a->verdict] * (double)f->owned / ((double)f->owned + (double)unknown);
+	return trust_in(p->a->verdict) * (double)f->owned / ((double)f->owned + (double)unknown);
 }
 
 int finding_add(struct parts *p, struct analysis_finding *f)

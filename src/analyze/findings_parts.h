@@ -11,6 +11,9 @@ void texts_add(struct finding_texts *texts, const char *format, ...) __attribute
 /* Takes what matters: kind, id, owned, gains, confidence before the trust in the trace, and the words have been set. */
 int finding_add(struct parts *p, struct analysis_finding *f);
 
+/* How far figures of this trace can be trusted, 0..1. */
+double trust_in(enum verdict verdict);
+
 /* findings_device.c */
 int find_on_devices(struct parts *p);
 

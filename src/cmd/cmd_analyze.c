@@ -15,8 +15,8 @@
 #include "report/report.h"
 #include "timeline/timeline.h"
 
-static const char *const formats[] = { "text", "json", NULL };
-enum format { FORMAT_UNSET = -1, FORMAT_TEXT, FORMAT_JSON };
+static const char *const formats[] = { "text", "md", "json", NULL };
+enum format { FORMAT_UNSET = -1, FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_JSON };
 
 struct analyze {
 	const char *output;
@@ -34,11 +34,13 @@ static int choose_format(struct analyze *c)
 		return 0;
 	if (!c->output || strcmp(c->output, "-") == 0 || (dot && strcmp(dot, ".txt") == 0))
 		c->format = FORMAT_TEXT;
+	else if (dot && strcmp(dot, ".md") == 0)
+		c->format = FORMAT_MARKDOWN;
 	else if (dot && strcmp(dot, ".json") == 0)
 		c->format = FORMAT_JSON;
 	else
-		return fail(EXIT_USAGE, "analyze: cannot tell the format from the name '%s'; give --format text or --format json",
-			    c->output);
+		return fail(EXIT_USAGE,
+			    "analyze: cannot tell the format from the name '%s'; give --format text, --format md or --format json", c->output);
 	return 0;
 }
 
@@ -63,6 +65,8 @@ static int print(const struct analyze *c, const struct analysis *a, const struct
 		return fail_with(&err, EXIT_ENVIRONMENT);
 	if (c->format == FORMAT_JSON)
 		printer_check(&out, report_json(a, source, &out.buf));
+	else if (c->format == FORMAT_MARKDOWN)
+		printer_check(&out, report_markdown(a, source, &out.buf));
 	else
 		printer_check(&out, report_text(a, source, &options, &out.buf));
 	return printer_close(&out);
@@ -132,7 +136,7 @@ int cmd_analyze(int argc, char **argv)
 	int count, status;
 	const struct option_row rows[] = {
 		OPTION_TEXT('o', "output", "FILE", &c.output, "write to FILE; - is standard output"),
-		OPTION_CHOICE(0, "format", "text|json", &c.format, formats,
+		OPTION_CHOICE(0, "format", "text|md|json", &c.format, formats,
 			      "how to print; as the suffix of FILE says unless given, else text"),
 		OPTION_INT(0, "top", "N", &c.top, 1, 1000000, "rows of each table in the text; 10 unless given"),
 		OPTION_CONFIG(0, "communication", "PATTERN,...", &config, CONFIG_COMMUNICATION,
@@ -149,6 +153,7 @@ int cmd_analyze(int argc, char **argv)
 		.examples = "  inferscope analyze trace.sbt\n"
 			    "  inferscope analyze trace.json.gz --format json --output - | jq .devices\n"
 			    "  inferscope analyze ranks/\n"
+			    "  inferscope analyze trace.json.gz -o report.md\n"
 			    "  inferscope analyze --communication 'my_all_reduce*' trace.json\n",
 		.rows = rows,
 	};

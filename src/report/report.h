@@ -18,6 +18,9 @@ struct report_source {
 /* The analysis JSON, version 1.  0 or -ENOMEM. */
 int report_json(const struct analysis *a, const struct report_source *source, struct buffer *out);
 
+/* For a ticket or a review. */
+int report_markdown(const struct analysis *a, const struct report_source *source, struct buffer *out);
+
 struct report_text_options {
 	unsigned columns; /* of the terminal; 0: 100 */
 	bool color;

@@ -334,6 +334,23 @@ def test_a_trace_without_devices(answer):
     assert result["devices"] == [] and shares["operators"] == 600 and sum(shares.values()) == 1000
 
 
+# ---- Markdown ----------------------------------------------------------------
+
+def test_markdown_tables_hold_any_name(tmp_path):
+    made = Made()
+    names = ["a|b", "`code`", "``two``", "<b>bold</b>", "@someone #12", "line\nbreak"]
+    for i, name in enumerate(names):
+        made.op(name, 1000 * i, 500)
+        made.kernel(name, 1000 * i + 10, 1000 * i + 600, 300)
+    text = inferscope("analyze", made.save(tmp_path / "made.json"), "--format", "md").stdout.decode()
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    assert len(rows) == 2 * len(names)
+    for row in rows:
+        assert row.replace("\\|", "").count("|") in (6, 7)  # as many cells as the head has
+    assert "| `` `code` `` |" in text and "| ``` ``two`` ``` |" in text and "| `<b>bold</b>` |" in text
+    assert text.startswith("# ") and "## Where the time goes" in text and "## Integrity" in text
+
+
 # ---- Hostile names ----------------------------------------------------------
 
 HOSTILE = ["<script>alert(1)</script>", "\x1b[31mred\x1b[0m\x07", "a\nb\r\tc\0d", "\u202egnp.exe", "=cmd()", "x" * (1 << 20), "\ud800", "%s%n"]
@@ -347,7 +364,7 @@ def test_hostile_names_do_no_harm(tmp_path):
         made.kernel(name, 1000 * i + 10, 1000 * i + 600, 300)
     path = made.save(tmp_path / "hostile.json")
     path.write_bytes(path.read_bytes().replace(b"%s%n", b"\xff\xfe\x80bad"))
-    for arguments in (["analyze"], ["analyze", "--format", "json", "--output", "-"], ["info"], ["dump"]):
+    for arguments in (["analyze"], ["analyze", "--format", "json", "--output", "-"], ["analyze", "--format", "md"], ["info"], ["dump"]):
         out = inferscope(arguments[0], path, *arguments[1:]).stdout
         text = out.decode()  # is UTF-8
         assert not any(ord(c) < 32 and c not in "\n" for c in text) and "\u202e" not in text
