@@ -6,6 +6,7 @@
  *      rows.c      one row of `inferscope dump` as a dictionary
  *      metadata.c  MessagePack as Python values
  *      clocks.c    one clock fitted to another
+ *      analyze.c   the analysis of traces
  *
  * Of CPython it uses the stable ABI of 3.9, so that one file serves all.
  * Functions that return an object return NULL with an exception set.
@@ -93,8 +94,14 @@ struct events_request {
 };
 PyObject *events_list(struct trace_reader *reader, const struct engine_state *state, const struct events_request *request);
 
+/* module.c */
+struct error;
+void raise_error(const struct engine_state *state, const char *path, const struct error *err);
+PyObject *from_json(const struct buffer *text);
+
 /* What module.c has in its table. */
 PyObject *fit_clock(PyObject *module, PyObject *args, PyObject *names);
 PyObject *waits_for_device(PyObject *module, PyObject *name);
+PyObject *analyze_traces(PyObject *module, PyObject *args);
 
 #endif

@@ -16,7 +16,7 @@ static struct engine_state *state_of(PyObject *module)
 
 /* ---- Opening -------------------------------------------------------------------- */
 
-static void raise_error(const struct engine_state *state, const char *path, const struct error *err)
+void raise_error(const struct engine_state *state, const char *path, const struct error *err)
 {
 	if (err->code == -ENOMEM)
 		PyErr_NoMemory();
@@ -179,7 +179,7 @@ static PyObject *outline(PyObject *module, PyObject *args)
 /* ---- info -------------------------------------------------------------------------- */
 
 /* No "#" in a format: compiled with the headers of 3.14, an earlier Python takes that for the old kind and refuses. */
-static PyObject *from_json(const struct buffer *text)
+PyObject *from_json(const struct buffer *text)
 {
 	PyObject *json = PyImport_ImportModule("json");
 	PyObject *string = json ? PyUnicode_DecodeUTF8((const char *)text->data, (Py_ssize_t)text->size, NULL) : NULL;
@@ -248,6 +248,9 @@ static PyMethodDef methods[] = {
 	  "many samples fit none." },
 	{ "waits_for_device", waits_for_device, METH_O,
 	  "waits_for_device(name)\n--\n\nWhether the call of a GPU runtime of this name waits for all that the device does." },
+	{ "analyze", analyze_traces, METH_VARARGS,
+	  "analyze(paths, communication)\n--\n\nWhat 'inferscope analyze --format json' says of traces: paths and patterns are lists of "
+	  "bytes." },
 	{ NULL, NULL, 0, NULL },
 };
 

@@ -1,0 +1,5 @@
+"""Analyses: where the time of a trace went, and what to change."""
+
+from inferscope.analyzer.bottleneck import BottleneckAnalyzer
+
+__all__ = ["BottleneckAnalyzer"]

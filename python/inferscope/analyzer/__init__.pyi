@@ -1,0 +1,3 @@
+from inferscope.analyzer.bottleneck import BottleneckAnalyzer as BottleneckAnalyzer
+
+__all__ = ["BottleneckAnalyzer"]

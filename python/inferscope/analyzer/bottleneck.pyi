@@ -1,0 +1,9 @@
+import os
+from typing import Any, Iterable, Mapping, Optional, Union
+
+_Path = Union[str, bytes, os.PathLike[str]]
+
+class BottleneckAnalyzer:
+    def __init__(self, timeline: Optional[Iterable[Mapping[str, Any]]] = None, *,
+                 trace: Union[None, _Path, Iterable[_Path]] = None, communication: Iterable[str] = ()) -> None: ...
+    def analyze(self) -> dict[str, Any]: ...
