@@ -5,8 +5,8 @@
  *
  * Small traces that together have every kind of block, entry, column and
  * phase, once as the writer makes them and once without compression, which
- * gives mutations something to bite on.  "functions" has what version 1.1 added
- * and "imported" what 1.2 did; they are in tests/data as version-1.1.sbt and version-1.2.sbt, too.
+ * gives mutations something to bite on.  "functions" has what version 1.1 added,
+ * "imported" what 1.2 did and "states" what 1.3 did; they are in tests/data as version-1.1.sbt and so on, too.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -191,6 +191,62 @@ static void put_imported(struct trace_writer *w)
 	put_sources(w);
 }
 
+static void put_counter(struct trace_writer *w, uint32_t track, const char *name, uint64_t time, uint64_t value)
+{
+	struct event_slot slot = { .time = time, .value = value, .name = trace_writer_string(w, name, strlen(name)),
+				   .cpu = EVENT_CPU_UNKNOWN, .kind = EVENT_COUNTER,
+				   .flags = EVENT_FLAGS(PHASE_INSTANT, FIELD_INTEGER, 0) };
+
+	trace_writer_event(w, track, &slot, NULL, 0, NULL);
+}
+
+static void put_state(struct trace_writer *w, const char *name, uint64_t time, uint32_t samples, const void *extra, size_t size)
+{
+	struct event_slot slot = { .time = time, .value = 100, .name = trace_writer_string(w, name, strlen(name)), .aux = samples,
+				   .cpu = EVENT_CPU_UNKNOWN, .kind = EVENT_CPU_SAMPLE,
+				   .flags = EVENT_FLAGS(PHASE_COMPLETE, FIELD_DURATION, FIELD_COUNT) };
+
+	trace_writer_event(w, 1, &slot, extra, size, NULL);
+}
+
+static void put_sampling(struct trace_writer *w)
+{
+	struct buffer map = BUFFER_INIT;
+
+	msgpack_write_map(&map, 1);
+	msgpack_write_text(&map, "sampling");
+	msgpack_write_map(&map, 2);
+	msgpack_write_text(&map, "interval_ns");
+	msgpack_write_int(&map, 10000000);
+	msgpack_write_text(&map, "slots");
+	msgpack_write_int(&map, 3);
+	trace_writer_info(w, map.data, map.size, NULL);
+	buffer_release(&map);
+}
+
+/* What version 1.3 added: states of a thread, its ledger, counters of its process and of the machine. */
+static void put_states(struct trace_writer *w)
+{
+	static const uint8_t what[] = { FIELD_METADATA, 15, 0, 0x81, 0xa4, 'w', 'h', 'a', 't', 0xa8,
+					'p', 'i', 'p', 'e', ':', '[', '7', ']' };
+	struct trace_track states = { .id = 1, .kind = TRACK_STATES, .os_id = 8, .device = -1, .parent = -1 };
+
+	trace_writer_track(w, &states);
+	trace_writer_track(w, &(struct trace_track){ .id = 2, .kind = TRACK_PROCESS, .os_id = 7, .device = -1, .parent = -1 });
+	trace_writer_track(w, &(struct trace_track){ .id = 3, .kind = TRACK_HOST, .process = -1, .device = -1, .parent = -1,
+						     .name = trace_writer_string(w, "host", 4) });
+	put_counter(w, 1, "run_ns", 100, 5);
+	put_state(w, "running", 100, 1, NULL, 0);
+	put_state(w, "pipe", 200, 2, what, sizeof what);
+	put_state(w, "unknown", 300, 0, NULL, 0);
+	states.parent = 0; /* learnt later */
+	trace_writer_track(w, &states);
+	put_counter(w, 1, "run_ns", 400, 105);
+	put_counter(w, 2, "rss_bytes", 400, 4096);
+	put_counter(w, 3, "host_busy_ns", 400, 1000);
+	put_sampling(w);
+}
+
 static int save(const char *folder, const char *name, const void *data, size_t size)
 {
 	char path[4096];
@@ -263,5 +319,6 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	return make_seed(argv[1], "scopes", put_scopes) || make_seed(argv[1], "fields", put_fields) ||
-	       make_seed(argv[1], "functions", put_functions) || make_seed(argv[1], "imported", put_imported);
+	       make_seed(argv[1], "functions", put_functions) || make_seed(argv[1], "imported", put_imported) ||
+	       make_seed(argv[1], "states", put_states);
 }

@@ -139,6 +139,7 @@ static int set_track(struct making *m, const struct trace_track *track)
 
 	switch (track->kind) {
 	case TRACK_THREAD:
+	case TRACK_STATES:
 		return set_number(m, KEY_THREAD_ID, track->os_id);
 	case TRACK_STREAM:
 		return set_number(m, KEY_STREAM_ID, track->os_id);

@@ -126,7 +126,8 @@ static bool match_track(const struct dump_filter *filter, const struct dump_row 
 	const struct trace_process *process =
 		track && track->process >= 0 ? trace_reader_process(reader, (uint32_t)track->process) : NULL;
 
-	if (filter->thread >= 0 && !(track && track->kind == TRACK_THREAD && track->os_id == (uint64_t)filter->thread))
+	if (filter->thread >= 0 &&
+	    !(track && (track->kind == TRACK_THREAD || track->kind == TRACK_STATES) && track->os_id == (uint64_t)filter->thread))
 		return false;
 	return filter->process < 0 || (process && process->pid == (uint64_t)filter->process);
 }

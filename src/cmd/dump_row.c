@@ -84,6 +84,7 @@ static const char *track_id_name(const struct trace_track *track)
 {
 	switch (track->kind) {
 	case TRACK_THREAD:
+	case TRACK_STATES:
 		return "thread_id";
 	case TRACK_STREAM:
 		return "stream_id";
@@ -299,7 +300,7 @@ static int cells_place(struct buffer *out, const struct dump_row *row, const str
 {
 	struct place place = place_of(row, reader);
 	unsigned kind = place.track ? place.track->kind : 0;
-	int rc = cell_number(out, kind == TRACK_THREAD, kind ? place.track->os_id : 0);
+	int rc = cell_number(out, kind == TRACK_THREAD || kind == TRACK_STATES, kind ? place.track->os_id : 0);
 
 	if (rc == 0)
 		rc = cell_number(out, place.process, place.process ? place.process->pid : 0);

@@ -72,7 +72,7 @@ const char *info_clock_name(unsigned kind)
 
 const char *info_track_kind(unsigned kind)
 {
-	static const char *const names[] = { "unknown", "thread", "stream", "task", "process", "device" };
+	static const char *const names[] = { "unknown", "thread", "stream", "task", "process", "device", "states", "host" };
 
 	return names[kind < sizeof names / sizeof names[0] ? kind : 0];
 }

@@ -191,7 +191,7 @@ static void put_tracks(struct json_writer *j, const struct info *info)
 		json_text(j, "kind", info_track_kind(track->kind));
 		if (p)
 			json_unsigned(j, "process_id", p->pid);
-		json_unsigned(j, track->kind == TRACK_THREAD ? "thread_id" : "id", track->os_id);
+		json_unsigned(j, track->kind == TRACK_THREAD || track->kind == TRACK_STATES ? "thread_id" : "id", track->os_id);
 		put_string(j, "name", info, track->name);
 		json_unsigned(j, "events", tally_count(&info->summary->tracks, (uint32_t)i));
 		json_close(j);

@@ -18,6 +18,7 @@ struct recorder_options recording_settings(const struct config *config)
 		.block_timeout_ms = (uint32_t)config_integer(config, CONFIG_BLOCK_TIMEOUT_MS),
 		.max_file_bytes = (uint64_t)config_integer(config, CONFIG_MAX_FILE_MB) << 20,
 		.last_seconds = (double)config_integer(config, CONFIG_LAST_SECONDS),
+		.waits = config_bool(config, CONFIG_WAITS),
 	};
 }
 

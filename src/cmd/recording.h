@@ -18,7 +18,9 @@
 		OPTION_CONFIG(0, "max-file-mb", "N", config, CONFIG_MAX_FILE_MB,                                       \
 			      "drop the oldest events to keep the trace below N MB"),                                  \
 		OPTION_CONFIG(0, "last", "SECONDS", config, CONFIG_LAST_SECONDS,                                       \
-			      "keep only the last SECONDS of the run, at least")
+			      "keep only the last SECONDS of the run, at least"),                                      \
+		OPTION_SWITCH(0, "waits", config, CONFIG_WAITS,                                                        \
+			      "look from outside how long threads run, queue and are blocked, and for what")
 
 /* The settings that these options are about. */
 struct recorder_options recording_settings(const struct config *config);

@@ -53,6 +53,8 @@ const struct config_key_info config_keys[CONFIG_KEY_COUNT] = {
 			     "of those, the ones not to record" },
 	[CONFIG_COMMUNICATION] = { "communication", PATTERNS, "INFERSCOPE_COMMUNICATION", "", ANYWHERE,
 				   "device work that is communication, besides the well-known kinds (!PATTERN: is not)" },
+	[CONFIG_WAITS] = { "waits", FLAG, "INFERSCOPE_WAITS", "false", ANYWHERE,
+			   "whether threads are looked at from outside: how long they run, queue and are blocked, and for what" },
 };
 
 enum config_key config_find(const char *name)

@@ -75,12 +75,16 @@ static void put_command(struct buffer *map, char *const *argv)
 static void put_settings(struct buffer *map, const struct describe_settings *s)
 {
 	(void)msgpack_write_text(map, "settings");
-	(void)msgpack_write_map(map, 4);
+	(void)msgpack_write_map(map, 4 + s->waits);
 	put_integer(map, "trace_size_mb", s->trace_size_mb);
 	put_text(map, "overflow", s->overflow);
 	put_integer(map, "max_file_mb", s->max_file_mb);
 	(void)msgpack_write_text(map, "last_seconds");
 	(void)msgpack_write_double(map, s->last_seconds);
+	if (s->waits) {
+		(void)msgpack_write_text(map, "waits");
+		(void)msgpack_write_bool(map, true);
+	}
 }
 
 static int write_info(struct trace_writer *w, struct buffer *map, struct error *err)

@@ -25,6 +25,7 @@ struct describe_settings {
 	const char *overflow;
 	int64_t max_file_mb;
 	double last_seconds;
+	bool waits;
 };
 int describe_beginning(struct trace_writer *writer, char *const *argv, int64_t start_ticks, const struct describe_settings *settings,
 		       struct error *err);

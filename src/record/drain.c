@@ -446,6 +446,7 @@ void drain_free(struct drain *d)
 		drain_process_free(d->processes[i]);
 	free(d->processes);
 	free(d->tries);
+	free(d->outside);
 	free(d->resumed_positions);
 	free(d->aside.slots);
 	free(d->aside.runs);

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -57,5 +58,22 @@ void drain_reap(struct drain *drain, struct error *err);
 void drain_finish(struct drain *drain, struct error *err);
 
 struct drain_totals drain_totals(const struct drain *drain);
+
+/*
+ * Who looks at processes from outside (watch.h) needs their numbers and tracks too, and those of processes that never attach.
+ * Numbers of processes and tracks, or UINT32_MAX when there is none.
+ */
+uint32_t drain_outside_process(struct drain *drain, pid_t pid, uint64_t birth, pid_t parent, uint64_t time);
+/* What the program of the process is called may have changed (exec), or it has ended (time not 0). */
+void drain_outside_describe(struct drain *drain, uint32_t process, uint64_t end_time);
+uint32_t drain_outside_wide_track(struct drain *drain, uint32_t process);
+uint32_t drain_outside_thread(const struct drain *drain, uint32_t process, pid_t tid); /* the track of a thread that attached */
+uint32_t drain_outside_track(struct drain *drain);                                     /* a new one's number */
+/* Those that have not ended by now run on. */
+void drain_outside_finish(struct drain *drain);
+/* So many events that came from outside are in the trace. */
+void drain_outside_count(struct drain *drain, uint64_t events);
+/* The process that attached as number `index`, counted from 0, in our pid namespace; 0: none, negative: there are no more. */
+pid_t drain_attached(const struct drain *drain, uint32_t index);
 
 #endif

@@ -62,7 +62,7 @@ static const struct drain_process *names_parent(const struct drain *d, const str
 		       d->processes[parent - 1] : NULL;
 }
 
-static void describe(struct drain *d, struct drain_process *p)
+static void describe(struct drain *d, struct drain_process *p, const struct drain_outside *outside)
 {
 	const struct process_header *h = ring_file_header(&p->file);
 	const struct drain_process *before = by_pid(d, (pid_t)p->file.pid), *parent = p->parent;
@@ -82,6 +82,8 @@ static void describe(struct drain *d, struct drain_process *p)
 		.command = command_string(d, h),
 		.rank = -1,
 	};
+	if (outside) /* what has been said of whose child it is stays so */
+		p->entry.parent = outside->entry.parent;
 	(void)trace_writer_process(d->writer, &p->entry);
 	if (before && !p->parent) { /* not by fork: the old program was replaced */
 		struct drain_process *old = d->processes[before->number];
@@ -115,22 +117,24 @@ static uint32_t process_id(struct drain *d, const struct ring_file *file)
 static struct drain_process *new_process(struct drain *d, uint32_t number, const struct ring_file *file)
 {
 	struct drain_process *p = calloc(1, sizeof *p);
+	const struct drain_outside *outside;
 
 	if (!p)
 		return NULL;
 	p->file = *file;
 	p->file.number = number;
 	p->number = number;
-	p->id = process_id(d, file);
+	outside = drain_outside_adopt(d, file);
+	p->id = outside ? outside->entry.id : process_id(d, file);
 	p->parent = names_parent(d, &p->file);
 	p->first_name = p->parent ? file->first_name : NAME_FIRST;
-	p->wide_track = NO_TRACK;
+	p->wide_track = outside ? outside->wide_track : NO_TRACK;
 	p->pidfd = open_pidfd(d, file);
 	if (p->pidfd < 0 && errno == ESRCH && file->pid_namespace == d->pid_namespace)
 		p->dead = true; /* ended before we saw it */
 	p->last_look = p->file.start_ticks;
 	d->totals.processes++;
-	describe(d, p);
+	describe(d, p, outside);
 	drain_tasks_resume(d, p);
 	return p;
 }

@@ -16,6 +16,7 @@ struct drain_ring {
 	uint64_t handed;  /* position up to which slots have been handed over */
 	uint64_t drained; /* position that is on disk, as published */
 	uint32_t serial;  /* of the thread that has it */
+	uint32_t tid;     /* its number in the kernel */
 	uint32_t track;
 	uint32_t name;        /* id in its process, given by the thread; 0: none */
 	uint32_t kernel_name; /* string number */
@@ -72,6 +73,14 @@ struct drain_process {
 	struct trace_process entry;
 };
 
+/* A process that is seen from outside, whether or not it has anything to record. */
+struct drain_outside {
+	struct trace_process entry;
+	uint64_t birth;
+	uint32_t wide_track;
+	bool adopted; /* it attached, and is a drain_process now */
+};
+
 struct drain {
 	struct session *session;
 	struct trace_writer *writer;
@@ -86,6 +95,8 @@ struct drain {
 	struct ring_scan scan;
 	struct drain_totals totals;
 	struct drain_aside aside;
+	struct drain_outside *outside;
+	size_t outside_count, outside_capacity;
 	uint64_t unseen_ticks;
 	bool finishing;
 
@@ -101,6 +112,9 @@ void drain_process_close(struct drain *d, struct drain_process *p, uint32_t flag
 void drain_process_free(struct drain_process *p);
 bool drain_process_ended(const struct drain_process *p);
 uint32_t drain_name(struct drain *d, struct drain_process *p, uint32_t id);
+
+/* drain_outside.c: the number that a process has been given before it attached; NULL: none. */
+struct drain_outside *drain_outside_adopt(struct drain *d, const struct ring_file *file);
 
 /* drain_sift.c: slots that have been read out of a ring. */
 struct sifted {

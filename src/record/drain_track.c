@@ -108,6 +108,7 @@ int drain_ring_track(struct drain *d, struct drain_process *p, uint32_t ring)
 	if (ARRAY_GROW(p->tracks, p->track_count, serial) != 0)
 		return -ENOMEM;
 	r->serial = serial;
+	r->tid = h->tid;
 	r->last_time = h->start_ticks;
 	r->track = choose_track(d, p, serial);
 	if (d->resumed)

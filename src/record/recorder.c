@@ -19,6 +19,8 @@
 #include "record/doors.h"
 #include "record/target.h"
 #include "record/trace_file.h"
+#include "record/watch.h"
+#include "record/watch_write.h"
 
 #define NAP_MIN_US 500
 #define NAP_MAX_US 8000
@@ -27,6 +29,7 @@
 #define FLUSH_NS 250000000  /* no event is older than this when it reaches the file */
 #define CLOCK_NS 1000000000
 #define REAP_NS 20000000
+#define WATCH_NS 100000000
 
 struct recorder {
 	const struct recorder_options *options;
@@ -37,10 +40,12 @@ struct recorder {
 	struct session session;
 	struct trace_writer *writer;
 	struct drain *drain;
+	struct watch *watch; /* NULL: nobody asked for it */
+	struct watch_writer *watch_writer;
 	enum clock_source clock;
 	int64_t start_ticks;
 	int64_t waiting_since_ns; /* there is something to read; 0: there is not */
-	int64_t last_flush_ns, last_clock_ns, last_reap_ns;
+	int64_t last_flush_ns, last_clock_ns, last_reap_ns, last_watch_ns;
 	uint32_t nap_us;
 	struct error trouble;
 };
@@ -85,6 +90,7 @@ static int describe(struct recorder *r, struct error *err)
 		.overflow = overflow[o->overflow],
 		.max_file_mb = (int64_t)(o->max_file_bytes >> 20),
 		.last_seconds = o->last_seconds,
+		.waits = o->waits,
 	};
 	int rc = describe_machine(r->writer, r->clock);
 
@@ -201,6 +207,18 @@ static int start(struct recorder *r, struct error *err)
 	return rc;
 }
 
+/* Without it, the recording is as good as one that never asked for it. */
+static void start_watch(struct recorder *r, pid_t root)
+{
+	if (!r->options->waits || watch_start(&r->watch, root, r->clock, trouble_of(r)) != 0)
+		return;
+	if (watch_writer_new(&r->watch_writer, r->watch, r->drain, r->writer) == 0)
+		return;
+	watch_stop(r->watch);
+	watch_free(r->watch);
+	r->watch = NULL;
+}
+
 /* ---- The loop ---------------------------------------------------------------- */
 
 /* Sleeps for the nap, or until there is news: a signal (the end of the program is one), or what control.h watches. */
@@ -254,6 +272,10 @@ static void do_periodic(struct recorder *r)
 		drain_reap(r->drain, trouble_of(r));
 		r->last_reap_ns = now;
 	}
+	if (r->watch && now - r->last_watch_ns >= WATCH_NS) {
+		watch_writer_pass(r->watch_writer, trouble_of(r));
+		r->last_watch_ns = now;
+	}
 	if (now - r->last_flush_ns >= FLUSH_NS) {
 		(void)trace_writer_flush(r->writer, trouble_of(r));
 		(void)drain_pass(r->drain, trouble_of(r)); /* which tells the threads what they may use again */
@@ -294,6 +316,29 @@ static void record_until_end(struct recorder *r)
 
 /* ---- Ending ------------------------------------------------------------------ */
 
+/* Processes and threads are known by what they recorded, so that is read before. */
+static void finish_watch(struct recorder *r)
+{
+	if (!r->watch)
+		return;
+	watch_stop(r->watch);
+	(void)drain_pass(r->drain, trouble_of(r));
+	watch_writer_finish(r->watch_writer, trouble_of(r));
+}
+
+/* Those that were seen from outside need not have recorded anything themselves. */
+static void count_watched(const struct recorder *r, struct drain_totals *totals)
+{
+	struct watch_totals watched = { 0 };
+
+	if (r->watch)
+		watched = watch_totals(r->watch);
+	if (watched.processes > totals->processes)
+		totals->processes = watched.processes;
+	if (watched.threads > totals->threads)
+		totals->threads = watched.threads;
+}
+
 /* What could not be written is lost, though it had been read from the rings. */
 static struct drain_totals final_totals(struct recorder *r)
 {
@@ -312,9 +357,11 @@ static void finish(struct recorder *r, struct recorder_result *ret)
 	unsigned segment = 0;
 
 	atomic_store(&r->session.page->closed, 1);
+	finish_watch(r);
 	drain_finish(r->drain, trouble_of(r));
 	(void)trace_writer_flush(r->writer, trouble_of(r));
 	ret->totals = final_totals(r);
+	count_watched(r, &ret->totals);
 	write_clock_pair(r);
 	notes_read(&ret->notes, r->session.folder_fd);
 	write_closing_info(r, ret);
@@ -355,6 +402,8 @@ static int recorder_end(struct recorder *r, int rc, struct recorder_result *ret,
 		finish(r, ret);
 	else
 		give_up(r);
+	watch_writer_free(r->watch_writer);
+	watch_free(r->watch);
 	target_release(&r->target);
 	control_close(&r->control);
 	if (rc != 0 && err && !err->exit_code)
@@ -379,6 +428,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 	if (rc == 0)
 		rc = start(r, err);
 	if (rc == 0) {
+		start_watch(r, r->target.pid);
 		record_until_end(r);
 		ret->exit_status = target_exit_status(&r->target);
 	}
@@ -397,6 +447,7 @@ int recorder_serve(const struct recorder_options *options, const struct recorder
 	if (rc == 0)
 		rc = set_up(r, err);
 	if (rc == 0) {
+		start_watch(r, service->pid);
 		service->ready(service->arg, r->session.folder);
 		record_until_end(r);
 	}

@@ -29,6 +29,7 @@ struct recorder_options {
 	uint32_t block_timeout_ms;
 	uint64_t max_file_bytes; /* 0: no bound */
 	double last_seconds;     /* 0: no bound */
+	bool waits;              /* look at threads from outside (watch.h) */
 	bool leave_streams;      /* to the program: this process reads and prints no more, but for errors */
 };
 

@@ -1,5 +1,6 @@
 #include "system/proc.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,4 +52,58 @@ uint64_t proc_pid_namespace(void)
 	struct stat st;
 
 	return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
+int proc_open(pid_t pid, pid_t tid, const char *name)
+{
+	char path[96];
+	int fd;
+
+	if (tid)
+		snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
+	else
+		snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+ssize_t proc_reread(int fd, char *text, size_t size)
+{
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, size - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	return n < 0 ? -(fd < 0 ? EBADF : errno) : n;
+}
+
+bool proc_number(const char **text, uint64_t *ret)
+{
+	const char *at = *text;
+	uint64_t value = 0;
+
+	while (*at == ' ' || *at == '\t')
+		at++;
+	if (*at < '0' || *at > '9')
+		return false;
+	for (; *at >= '0' && *at <= '9'; at++) {
+		unsigned digit = (unsigned)(*at - '0');
+
+		if (value > (UINT64_MAX - digit) / 10)
+			return false;
+		value = 10 * value + digit;
+	}
+	*text = at;
+	*ret = value;
+	return true;
+}
+
+bool proc_line(const char **text, char *line, size_t size)
+{
+	size_t length = strcspn(*text, "\n"), kept = length < size ? length : size - 1;
+
+	if (**text == '\0')
+		return false;
+	memcpy(line, *text, kept);
+	line[kept] = '\0';
+	*text += length + ((*text)[length] == '\n');
+	return true;
 }

@@ -4,6 +4,7 @@
 #ifndef SYSTEM_PROC_H
 #define SYSTEM_PROC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,5 +21,17 @@ void proc_boot_id(char boot_id[PROC_BOOT_ID_SIZE]);
 
 /* Pids of two processes are comparable when this is the same for both.  0 when it cannot be told. */
 uint64_t proc_pid_namespace(void);
+
+/* Opens a file of a process, or of one of its threads (tid not 0).  A descriptor, or negative. */
+int proc_open(pid_t pid, pid_t tid, const char *name);
+
+/* The beginning of an open file, read anew, NUL-terminated.  Its length, or negative when whom it is about has gone. */
+ssize_t proc_reread(int fd, char *text, size_t size);
+
+/* The next number of a text, after spaces.  False at anything else, and for one that does not fit. */
+bool proc_number(const char **text, uint64_t *ret);
+
+/* Copies the line that `text` begins with, cut where it does not fit, and steps behind it.  False at the end. */
+bool proc_line(const char **text, char *line, size_t size);
 
 #endif

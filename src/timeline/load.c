@@ -31,6 +31,14 @@ static int reserve_slice(struct builder *b)
 	return 0;
 }
 
+/* What was seen from outside, of threads and of the machine, is no part of what they did. */
+static bool is_outside(const struct builder *b, uint32_t track)
+{
+	const struct trace_track *entry = trace_reader_track(b->reader, track);
+
+	return entry && (entry->kind == TRACK_STATES || entry->kind == TRACK_HOST);
+}
+
 static uint8_t flags_of(const struct trace_slice *slice)
 {
 	return (uint8_t)((slice->flags & SLICE_UNFINISHED ? SLICE_OPEN : 0) |
@@ -63,7 +71,8 @@ static int take_slice(void *arg, const struct trace_slice *slice)
 	uint32_t domain = load->batch ? load->batch->domain : b->track_domain[slice->track], row = t->slice_count;
 	int rc;
 
-	if (slice->kind == EVENT_LOST || slice->kind == EVENT_CLOCK_PAIR)
+	if (slice->kind == EVENT_LOST || slice->kind == EVENT_CLOCK_PAIR ||
+	    (slice->kind == EVENT_CPU_SAMPLE && is_outside(b, slice->track)))
 		return 0;
 	rc = reserve_slice(b);
 	if (rc == 0)
@@ -202,6 +211,8 @@ static int take_batch(struct load *load, struct trace_pairing *pairing, const st
 	for (size_t k = 0; k < batch->segment_count && rc == 0; k++) {
 		const struct trace_segment *s = &batch->segments[k];
 
+		if (is_outside(b, s->track))
+			continue;
 		for (uint32_t i = s->first; i < s->first + s->count && rc == 0; i++)
 			rc = take_event(b, batch, s->track, i);
 	}

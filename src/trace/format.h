@@ -11,7 +11,7 @@
 
 #define SBT_MAGIC "\x89SBT\r\n\x1a\n"
 #define SBT_MAJOR 1
-#define SBT_MINOR 2
+#define SBT_MINOR 3
 #define SBT_BLOCK_MAGIC 0x42544253u /* "SBTB" */
 #define SBT_TRAILER_MAGIC "SBTINDEX"
 

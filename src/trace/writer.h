@@ -34,7 +34,15 @@
 #define TRACE_DOMAIN_MAX 256u       /* clock domain numbers likewise */
 #define TRACE_STRING_MAX (1u << 20) /* longer strings are cut */
 
-enum trace_track_kind { TRACK_THREAD = 1, TRACK_STREAM = 2, TRACK_TASK = 3, TRACK_PROCESS = 4, TRACK_DEVICE = 5 };
+enum trace_track_kind {
+	TRACK_THREAD = 1,
+	TRACK_STREAM = 2,
+	TRACK_TASK = 3,
+	TRACK_PROCESS = 4,
+	TRACK_DEVICE = 5,
+	TRACK_STATES = 6, /* of a thread, as seen from outside */
+	TRACK_HOST = 7
+};
 enum trace_clock_kind {
 	CLOCK_KIND_TSC = 1,
 	CLOCK_KIND_ARM = 2,

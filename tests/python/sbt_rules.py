@@ -10,13 +10,14 @@ from sbt_payload import BEGIN, COMPLETE, DEPTH, END, ENTRIES, LOST, NAME, STACK,
 
 EVENTS, DICTIONARY, CLOCK, INFO, INDEX = 1, 2, 3, 4, 5
 NAMES, UNWRITTEN, DROPPED, UNSEEN = 5, 6, 7, 9  # reasons for a loss
-MINOR = 2  # later versions may have what is not known here
+MINOR = 3  # later versions may have what is not known here
 MUTABLE = {"start", "end", "flags", "name", "command_line", "rate", "properties"}
-LEARNT = {"devices": {"kind", "host"}, "processes": {"rank", "host"}}  # what imported files may say after the first use
+# what imported files may say after the first use, and of whose states a track has
+LEARNT = {"devices": {"kind", "host"}, "processes": {"rank", "host"}, "tracks": {"parent"}}
 INFO_TYPES = {"producer": str, "command": list, "cwd": str, "hostname": str, "start_ticks": int, "settings": dict,
               "exit_status": int, "signal": int, "complete": bool, "recovered": bool, "produced": int, "recorded": int,
               "lost": int, "names_refused": int, "dropped_events": int, "refused_processes": int, "skipped_calls": int,
-              "functions": int, "functions_skipped": int, "notes": list}
+              "functions": int, "functions_skipped": int, "notes": list, "sampling": dict}
 
 
 def check(trace):

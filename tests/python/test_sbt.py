@@ -191,10 +191,10 @@ def test_zstd_is_the_same_as_none():
 
 
 def test_longer_header_of_a_later_version():
-    file = started(minor=3, size=128)
+    file = started(minor=4, size=128)
     instants(file, [5], BYTES, b"\5")
     trace = sbt.read(file.finish())
-    assert trace.violations == [] and len(trace.events) == 1 and trace.header["minor"] == 3
+    assert trace.violations == [] and len(trace.events) == 1 and trace.header["minor"] == 4
 
 
 @pytest.mark.parametrize("data", [b"", b"x" * 10, b"x" * 1000, File(major=2).finish(), b"PK\3\4" * 50])
@@ -490,7 +490,7 @@ def test_full_dictionaries_are_full():
 
 
 def test_unknown_things_are_skipped():
-    file = started(minor=3)
+    file = started(minor=4)
     file.block(77, b"whatever", count=3, first=9)
     file.block(2, b"?", codec=9)
     file.dictionary(entry(99, b"new"), entry(1, 5, b"five"), entry(2, 3, 1, 0, 0, b"more bytes"))

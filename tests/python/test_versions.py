@@ -24,7 +24,7 @@ def ours(command, version, *options):
 
 
 def test_there_is_a_file_of_each_version():
-    for minor in (0, 1, 2):
+    for minor in (0, 1, 2, 3):
         trace = sbt.read(DATA / f"version-1.{minor}.sbt")
         assert trace.minor == minor and trace.violations == [] and trace.damage == [] and trace.events
 
@@ -82,3 +82,17 @@ def test_imports_of_version_1_2():
     copy, sync = ours("dump", "1.2")
     assert (copy["operator_id"], copy["graph_id"], copy["memory_from"], copy["memory_to"]) == (41, 5, "pageable", "device")
     assert sync["wait_id"] == 77 and sync["stream_id"] == 7
+
+
+def test_states_of_version_1_3():
+    trace = sbt.read(DATA / "version-1.3.sbt")
+    assert [trace.tracks[i]["kind"] for i in (1, 2, 3)] == [6, 4, 7] and trace.tracks[1]["parent"] == 0
+    states = [(trace.strings[e.name], e.time, e.duration, e.count, e.metadata) for e in trace.events if e.kind == 6]
+    assert states == [("running", 100, 100, 1, None), ("pipe", 200, 100, 2, {"what": "pipe:[7]"}), ("unknown", 300, 100, 0, None)]
+    assert trace.info["sampling"] == {"interval_ns": 10000000, "slots": 3}
+    counters = [(row["name"], row["value"]) for row in ours("dump", "1.3") if row["event_type"] == "counter"]
+    assert sorted(counters) == [("host_busy_ns", 1000), ("rss_bytes", 4096), ("run_ns", 5), ("run_ns", 105)]
+    rows = [row for row in ours("dump", "1.3") if row["event_type"] == "cpu_sample"]
+    assert [(row["name"], row["thread_id"], row["count"]) for row in rows] == [("running", 8, 1), ("pipe", 8, 2), ("unknown", 8, 0)]
+    kinds = [track["kind"] for track in ours("info", "1.3", "--format", "json")["tracks"]]
+    assert kinds == ["thread", "states", "process", "host"]

@@ -1,0 +1,336 @@
+#include "record/watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+
+#include "record/watch_state.h"
+
+#define SECOND_NS 1000000000
+#define PASS_NS 100000000        /* between looks at which threads there are */
+#define MACHINE_PASSES 2u        /* and, in passes, at the machine */
+#define BUDGET_NS 9000000u       /* of processor time a second: a hundredth, with what is not seen in time */
+#define COMFORT_NS 7000000u      /* with so little it may look more often */
+#define PACE_MAX 64u             /* slots */
+#define FILES_SPARED 256u        /* descriptors that are not for threads */
+#define FILES_A_THREAD 2u
+
+static int64_t now_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* ---- The queue --------------------------------------------------------------- */
+
+static void put(struct watch *w, const struct watch_record *record)
+{
+	pthread_mutex_lock(&w->lock);
+	if (w->count < WATCH_QUEUE)
+		w->queue[(w->first + w->count++) % WATCH_QUEUE] = *record;
+	else
+		w->dropped++;
+	pthread_mutex_unlock(&w->lock);
+}
+
+void watch_put_process(struct watch *w, const struct watched_process *p, const struct watch_record *record)
+{
+	struct watch_record full = *record;
+
+	full.process = p->number;
+	full.pid = p->pid;
+	full.parent = p->parent;
+	full.birth = p->birth;
+	put(w, &full);
+}
+
+void watch_put_thread(struct watch *w, const struct watched_thread *t, const struct watch_record *record)
+{
+	struct watch_record full = *record;
+
+	full.thread = t->number;
+	full.tid = t->tid;
+	watch_put_process(w, t->process, &full);
+}
+
+size_t watch_take(struct watch *w, struct watch_record *records, size_t max)
+{
+	size_t n;
+
+	pthread_mutex_lock(&w->lock);
+	n = w->count < max ? w->count : max;
+	for (size_t i = 0; i < n; i++)
+		records[i] = w->queue[(w->first + i) % WATCH_QUEUE];
+	w->first = (w->first + n) % WATCH_QUEUE;
+	w->count -= n;
+	pthread_mutex_unlock(&w->lock);
+	return n;
+}
+
+void watch_add(struct watch *w, pid_t pid)
+{
+	pthread_mutex_lock(&w->lock);
+	if (w->added_count < WATCH_ADDED)
+		w->added[w->added_count++] = pid;
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* ---- The machine ------------------------------------------------------------- */
+
+static void look_at_machine(struct watch *w)
+{
+	struct machine_counters now;
+	uint64_t ticks = clock_ticks(w->clock);
+
+	machine_files_read(&w->machine_files, &now);
+	for (unsigned i = 0; i < MACHINE_COUNTER_COUNT; i++) {
+		const struct watch_record record = {
+			.kind = WATCH_MACHINE, .counter = (uint8_t)i, .time = ticks, .value = now.values[i]
+		};
+
+		if (!(now.known >> i & 1) || (w->machine.known >> i & 1 && w->machine.values[i] == now.values[i]))
+			continue;
+		put(w, &record);
+		w->machine.values[i] = now.values[i];
+		w->machine.known |= 1u << i;
+	}
+}
+
+/* ---- What it may cost -------------------------------------------------------- */
+
+static void set_pace(struct watch *w, uint64_t pace)
+{
+	w->pace = pace < 1 ? 1 : pace > PACE_MAX ? PACE_MAX : (uint32_t)pace;
+	w->spine_pace = pace <= PACE_MAX ? 1 : (uint32_t)(pace / PACE_MAX < 16 ? pace / PACE_MAX : 16);
+	if (w->pace > w->totals.pace)
+		w->totals.pace = w->pace;
+}
+
+/* Fewer slots between looks cost the more the fewer they are: there has to be room for that. */
+static void look_more_often(struct watch *w, uint64_t rate)
+{
+	uint32_t less = w->pace - (w->pace + 3) / 4;
+
+	if (w->spine_pace > 1 && rate * 2 < COMFORT_NS)
+		set_pace(w, (uint64_t)PACE_MAX * (w->spine_pace / 2));
+	else if (w->spine_pace == 1 && w->pace > 1 && rate * w->pace / less < COMFORT_NS)
+		set_pace(w, less);
+}
+
+/* Time that takes too much is not waited for to be a second. */
+static void keep_budget(struct watch *w, int64_t now)
+{
+	uint64_t cpu = (uint64_t)now_ns(CLOCK_THREAD_CPUTIME_ID), used = cpu - w->cpu_mark_ns;
+	int64_t passed = now - w->mark_ns;
+
+	w->totals.cpu_ns = cpu;
+	if (used <= BUDGET_NS && passed < SECOND_NS)
+		return;
+	if (used > BUDGET_NS * (uint64_t)passed / SECOND_NS)
+		set_pace(w, w->pace == PACE_MAX ? (uint64_t)PACE_MAX * 2 * w->spine_pace : (uint64_t)w->pace * 2);
+	else
+		look_more_often(w, used * SECOND_NS / (uint64_t)passed);
+	w->cpu_mark_ns = cpu;
+	w->mark_ns = now;
+}
+
+/* ---- Looking ----------------------------------------------------------------- */
+
+static uint64_t next_random(struct watch *w)
+{
+	w->random ^= w->random >> 12;
+	w->random ^= w->random << 25;
+	w->random ^= w->random >> 27;
+	return w->random * 0x2545f4914f6cdd1du;
+}
+
+static bool is_turn(const struct watch *w, const struct watched_thread *t)
+{
+	return w->slot >= t->next_slot && (w->slot + t->number) % (t->main ? w->spine_pace : w->pace) == 0;
+}
+
+static void look_at_threads(struct watch *w)
+{
+	for (size_t i = w->thread_count; i-- > 0;)
+		if (is_turn(w, w->threads[i]) && watch_thread_look(w, w->threads[i]) != 0)
+			watch_thread_end(w, i);
+}
+
+static void do_periodic(struct watch *w, int64_t now)
+{
+	if (now >= w->next_pass_ns) {
+		watch_tree_pass(w);
+		if (w->passes % MACHINE_PASSES == 0)
+			look_at_machine(w);
+		keep_budget(w, now);
+		w->next_pass_ns = now + PASS_NS * (1 + w->pace / 16);
+	}
+	if (now >= w->next_second_ns) {
+		for (size_t i = 0; i < w->thread_count; i++)
+			watch_thread_second(w, w->threads[i]);
+		w->next_second_ns = now + SECOND_NS;
+	}
+}
+
+/* The random place in the next slot that is not over yet, as a time. */
+static int64_t choose_place(struct watch *w)
+{
+	int64_t now = now_ns(CLOCK_MONOTONIC), place;
+
+	for (;;) {
+		w->slot++;
+		place = w->begin_ns + (int64_t)w->slot * WATCH_SLOT_NS + (int64_t)(next_random(w) % WATCH_SLOT_NS);
+		if (place >= now)
+			return place;
+		w->totals.missed++;
+	}
+}
+
+/* Sleeps until then.  False when it is to stop. */
+static bool next_slot(struct watch *w)
+{
+	int64_t place = choose_place(w);
+	struct timespec ts = { place / 1000000000, place % 1000000000 };
+	bool stop;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->stop && pthread_cond_timedwait(&w->wake, &w->lock, &ts) == 0)
+		;
+	stop = w->stop;
+	pthread_mutex_unlock(&w->lock);
+	return !stop;
+}
+
+static void look_for_the_last_time(struct watch *w)
+{
+	look_at_machine(w);
+	for (size_t i = w->thread_count; i-- > 0;)
+		if (watch_thread_look(w, w->threads[i]) != 0)
+			watch_thread_end(w, i);
+	for (size_t i = 0; i < w->thread_count; i++)
+		watch_thread_second(w, w->threads[i]);
+	watch_tree_pass(w);
+}
+
+static void *run(void *arg)
+{
+	struct watch *w = arg;
+	int64_t now = now_ns(CLOCK_MONOTONIC);
+
+	(void)prctl(PR_SET_TIMERSLACK, 1000UL);
+	(void)prctl(PR_SET_NAME, "inferscope-watch");
+	w->begin_ns = w->mark_ns = now;
+	w->next_pass_ns = now + PASS_NS;
+	w->next_second_ns = now + SECOND_NS;
+	look_at_machine(w);
+	while (next_slot(w)) {
+		w->totals.slots++;
+		look_at_threads(w);
+		do_periodic(w, now_ns(CLOCK_MONOTONIC));
+	}
+	look_for_the_last_time(w);
+	w->totals.cpu_ns = (uint64_t)now_ns(CLOCK_THREAD_CPUTIME_ID);
+	return NULL;
+}
+
+/* ---- Beginning and end ------------------------------------------------------- */
+
+/* The program has begun with the limit that it inherited; ours may be higher. */
+static size_t raise_file_limit(void)
+{
+	struct rlimit limit;
+	size_t threads;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return 0;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= FILES_SPARED)
+		return 0;
+	threads = (size_t)(limit.rlim_cur - FILES_SPARED) / FILES_A_THREAD;
+	return threads < WATCH_THREADS ? threads : WATCH_THREADS;
+}
+
+static struct watch *watch_new(enum clock_source clock)
+{
+	struct watch *w = calloc(1, sizeof *w);
+	pthread_condattr_t attributes;
+
+	if (!w)
+		return NULL;
+	w->queue = calloc(WATCH_QUEUE, sizeof *w->queue);
+	if (!w->queue) {
+		free(w);
+		return NULL;
+	}
+	w->clock = clock;
+	w->ticks_a_slot = clock_measure_rate(clock) / (SECOND_NS / WATCH_SLOT_NS);
+	w->pace = w->spine_pace = w->totals.pace = 1;
+	if (getrandom(&w->totals.seed, sizeof w->totals.seed, GRND_NONBLOCK) != (ssize_t)sizeof w->totals.seed)
+		w->totals.seed = clock_ticks(clock);
+	w->totals.seed = (w->totals.seed & INT64_MAX) | 1;
+	w->random = w->totals.seed;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->wake, &attributes);
+	pthread_condattr_destroy(&attributes);
+	return w;
+}
+
+int watch_start(struct watch **ret, pid_t root, enum clock_source clock, struct error *err)
+{
+	struct watch *w = watch_new(clock);
+	int rc;
+
+	if (!w)
+		return error_set(err, -ENOMEM, "out of memory");
+	w->thread_limit = raise_file_limit();
+	machine_files_open(&w->machine_files);
+	watch_tree_add(w, root);
+	rc = -pthread_create(&w->thread, NULL, run, w);
+	if (rc != 0) {
+		w->stop = true;
+		watch_free(w);
+		return error_set(err, rc, "cannot watch threads: %s", strerror(-rc));
+	}
+	*ret = w;
+	return 0;
+}
+
+void watch_stop(struct watch *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->stop = true;
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	w->totals.dropped = w->dropped;
+	w->totals.threads = w->next_thread;
+	w->totals.processes = w->next_process;
+}
+
+void watch_free(struct watch *w)
+{
+	if (!w)
+		return;
+	while (w->process_count)
+		watch_process_end(w, w->process_count - 1);
+	machine_files_close(&w->machine_files);
+	pthread_cond_destroy(&w->wake);
+	pthread_mutex_destroy(&w->lock);
+	free(w->threads);
+	free(w->processes);
+	free(w->queue);
+	free(w);
+}
+
+struct watch_totals watch_totals(const struct watch *w)
+{
+	return w->totals;
+}

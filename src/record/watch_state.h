@@ -1,0 +1,98 @@
+/*
+ * watch_state.h - what watch.c and its parts share.
+ */
+#ifndef RECORD_WATCH_STATE_H
+#define RECORD_WATCH_STATE_H
+
+#include <pthread.h>
+
+#include "record/watch.h"
+#include "system/machine_counters.h"
+#include "system/process_counters.h"
+#include "system/wait_object.h"
+
+#define WATCH_QUEUE 16384u   /* records that wait for the recorder */
+#define WATCH_PROCESSES 1024u
+#define WATCH_THREADS 4096u
+#define WATCH_ADDED 64u
+
+struct watched_thread {
+	pid_t tid;
+	uint32_t number;
+	struct watched_process *process;
+	struct thread_files files;
+	struct thread_ledger ledger; /* as last read */
+	struct thread_ledger written;
+	struct thread_syscall call;
+	struct wait_object object; /* what it is in */
+	uint64_t begin;            /* ticks: since when, */
+	uint64_t last;             /* until when that is known, */
+	uint64_t samples;          /* and in how many slots it was seen, or known without looking */
+	uint64_t moved;            /* ticks: when the ledger was last seen to have changed */
+	uint64_t last_slot, next_slot;
+	uint32_t unchanged; /* looks in a row that found the ledger as it was */
+	bool main;
+	bool ran;    /* since its children were last looked for */
+	bool listed; /* in the list under way */
+	bool is_new; /* nothing of it has been put yet */
+};
+
+struct watched_process {
+	pid_t pid;
+	uint32_t number;
+	struct process_files files;
+	struct process_counters counters; /* as last put */
+	struct wait_process wait;
+	uint64_t birth, memory;
+	pid_t parent;
+	bool leader_ended, gone;
+};
+
+struct watch {
+	enum clock_source clock;
+	uint64_t ticks_a_slot;
+	pthread_t thread;
+
+	/* of the looking thread alone, until it has ended */
+	struct watched_thread **threads;
+	size_t thread_count, thread_capacity, thread_limit;
+	struct watched_process **processes;
+	size_t process_count, process_capacity;
+	struct machine_files machine_files;
+	struct machine_counters machine;
+	uint32_t next_process, next_thread;
+	uint64_t slot, passes, random;
+	size_t turn; /* whose children are next */
+	int64_t begin_ns, next_pass_ns, next_second_ns;
+	uint64_t cpu_mark_ns; /* processor time of this thread at mark_ns */
+	int64_t mark_ns;
+	uint32_t pace, spine_pace;
+	struct watch_totals totals;
+
+	/* of both */
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct watch_record *queue; /* a ring */
+	size_t first, count;
+	pid_t added[WATCH_ADDED];
+	size_t added_count;
+	uint64_t dropped;
+	bool stop;
+};
+
+/* watch.c */
+void watch_put_thread(struct watch *w, const struct watched_thread *t, const struct watch_record *record);
+void watch_put_process(struct watch *w, const struct watched_process *p, const struct watch_record *record);
+
+/* watch_thread.c: one thread. */
+int watch_thread_new(struct watch *w, struct watched_process *p, pid_t tid);
+int watch_thread_look(struct watch *w, struct watched_thread *t); /* negative: it has ended */
+void watch_thread_second(struct watch *w, struct watched_thread *t); /* what is known so far becomes records */
+void watch_thread_end(struct watch *w, size_t index);
+
+/* watch_tree.c: which processes and threads there are. */
+void watch_tree_pass(struct watch *w);
+void watch_tree_add(struct watch *w, pid_t pid);
+void watch_process_end(struct watch *w, size_t index);
+
+#endif

@@ -1,0 +1,246 @@
+/* watch_tree.c - which processes and threads there are, and the sums that the kernel keeps of processes. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "record/watch_state.h"
+#include "system/proc.h"
+
+#define CHILD_LOOKS 16u  /* threads, besides main ones, that are asked for children in a pass: it takes 10 us each */
+#define CROWD 4u         /* processes that are looked at in every pass; of more, some */
+#define LIST_PASSES 5u   /* threads are listed at least every so many passes */
+#define SPREAD_MAX 10u   /* every process is looked at every so many passes, at least */
+
+/* ---- Processes --------------------------------------------------------------- */
+
+static struct watched_process *find_process(const struct watch *w, pid_t pid)
+{
+	for (size_t i = 0; i < w->process_count; i++)
+		if (w->processes[i]->pid == pid)
+			return w->processes[i];
+	return NULL;
+}
+
+static void put_counters(struct watch *w, struct watched_process *p, const struct process_counters *now)
+{
+	uint64_t ticks = clock_ticks(w->clock);
+
+	for (unsigned i = 0; i < PROCESS_COUNTER_COUNT; i++) {
+		const struct watch_record record = {
+			.kind = WATCH_PROCESS, .counter = (uint8_t)i, .time = ticks, .value = now->values[i]
+		};
+
+		if (!(now->known >> i & 1) || (p->counters.known >> i & 1 && p->counters.values[i] == now->values[i]))
+			continue;
+		watch_put_process(w, p, &record);
+		p->counters.values[i] = now->values[i];
+		p->counters.known |= 1u << i;
+	}
+}
+
+static void list_threads(struct watch *w, struct watched_process *p);
+
+void watch_tree_add(struct watch *w, pid_t pid)
+{
+	struct process_counters counters;
+	struct watched_process *p;
+
+	if (pid <= 0 || find_process(w, pid) || w->process_count >= WATCH_PROCESSES)
+		return;
+	if (w->process_count == w->process_capacity && ARRAY_GROW(w->processes, w->process_capacity, 2 * w->process_count + 8) != 0)
+		return;
+	p = calloc(1, sizeof *p);
+	if (!p)
+		return;
+	p->files = (struct process_files)PROCESS_FILES_INIT;
+	if (process_files_open(&p->files, pid) != 0 || process_files_read(&p->files, true, &counters) != 0 ||
+	    counters.state == 'Z') {
+		process_files_close(&p->files);
+		free(p);
+		return;
+	}
+	p->pid = p->wait.pid = pid;
+	p->number = w->next_process++;
+	p->birth = counters.birth;
+	p->memory = counters.memory;
+	p->parent = counters.parent;
+	w->processes[w->process_count++] = p;
+	put_counters(w, p, &counters);
+	list_threads(w, p);
+}
+
+void watch_process_end(struct watch *w, size_t index)
+{
+	struct watched_process *p = w->processes[index];
+	const struct watch_record record = { .kind = WATCH_PROCESS_ENDED, .time = clock_ticks(w->clock) };
+
+	for (size_t i = w->thread_count; i-- > 0;)
+		if (w->threads[i]->process == p)
+			watch_thread_end(w, i);
+	if (p->gone)
+		watch_put_process(w, p, &record);
+	process_files_close(&p->files);
+	wait_process_release(&p->wait);
+	free(p);
+	w->processes[index] = w->processes[--w->process_count];
+}
+
+/* ---- Threads ----------------------------------------------------------------- */
+
+/* The kernel lists threads in much the order in which we met them, so the next is mostly where the last one ended. */
+static bool is_known(struct watch *w, const struct watched_process *p, pid_t tid, size_t *hint)
+{
+	for (size_t i = 0; i < w->thread_count; i++) {
+		size_t at = (*hint + i) % w->thread_count;
+		struct watched_thread *t = w->threads[at];
+
+		if (t->tid != tid || t->process != p)
+			continue;
+		*hint = at + 1;
+		return t->listed = true;
+	}
+	return false;
+}
+
+static void end_unlisted(struct watch *w, const struct watched_process *p)
+{
+	for (size_t i = w->thread_count; i-- > 0;)
+		if (w->threads[i]->process == p && !w->threads[i]->listed)
+			watch_thread_end(w, i);
+}
+
+static void list_threads(struct watch *w, struct watched_process *p)
+{
+	char path[32];
+	struct dirent *entry;
+	size_t hint = 0;
+	DIR *folder;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)p->pid);
+	folder = opendir(path);
+	if (!folder)
+		return;
+	for (size_t i = 0; i < w->thread_count; i++)
+		w->threads[i]->listed = false;
+	while ((entry = readdir(folder))) {
+		pid_t tid = (pid_t)atoi(entry->d_name);
+
+		if (tid <= 0 || (tid == p->pid && p->leader_ended) || is_known(w, p, tid, &hint))
+			continue;
+		if (watch_thread_new(w, p, tid) == 0)
+			w->threads[w->thread_count - 1]->listed = true;
+		else if (w->thread_count >= w->thread_limit)
+			w->totals.refused++;
+	}
+	closedir(folder);
+	end_unlisted(w, p);
+}
+
+/* ---- Children ---------------------------------------------------------------- */
+
+static void add_children(struct watch *w, pid_t pid, pid_t tid)
+{
+	char text[4096];
+	const char *at = text;
+	int fd = proc_open(pid, tid, "children");
+	uint64_t child;
+
+	(void)proc_reread(fd, text, sizeof text);
+	if (fd >= 0)
+		close(fd);
+	while (proc_number(&at, &child))
+		watch_tree_add(w, child <= INT32_MAX ? (pid_t)child : 0);
+}
+
+/* Children are listed with the thread that began them, so it has run since. */
+static void look_for_children(struct watch *w)
+{
+	size_t count = w->thread_count, asked = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct watched_thread *t = w->threads[(w->turn + i) % count];
+
+		if (!t->ran || (!t->main && asked >= CHILD_LOOKS))
+			continue;
+		if (!t->main) {
+			asked++;
+			w->turn++;
+		}
+		t->ran = false;
+		add_children(w, t->process->pid, t->tid);
+	}
+}
+
+/* ---- A pass ------------------------------------------------------------------ */
+
+static void replace_program(struct watch *w, struct watched_process *p, uint64_t memory)
+{
+	const struct watch_record record = { .kind = WATCH_PROCESS_REPLACED, .time = clock_ticks(w->clock) };
+
+	p->memory = memory;
+	wait_process_forget(&p->wait);
+	watch_put_process(w, p, &record);
+}
+
+/* As many threads as are known: mostly they are the same.  One that ended meanwhile is no longer known. */
+static bool is_complete(const struct watch *w, const struct watched_process *p, uint64_t threads)
+{
+	uint64_t known = p->leader_ended;
+
+	for (size_t i = 0; i < w->thread_count; i++)
+		known += w->threads[i]->process == p;
+	return known == threads && w->passes % LIST_PASSES != 0;
+}
+
+static void look_at_process(struct watch *w, struct watched_process *p)
+{
+	struct process_counters counters;
+
+	if (process_files_read(&p->files, w->passes % 10 == 0, &counters) != 0) {
+		p->gone = true;
+		return;
+	}
+	if (counters.state == 'Z' || counters.state == 'X') {
+		p->leader_ended = true; /* other threads may go on */
+	} else {
+		if (counters.memory != p->memory)
+			replace_program(w, p, counters.memory);
+		put_counters(w, p, &counters);
+	}
+	if (!is_complete(w, p, counters.values[PROCESS_THREADS]))
+		list_threads(w, p);
+}
+
+static void take_added(struct watch *w)
+{
+	pid_t added[WATCH_ADDED];
+	size_t count;
+
+	pthread_mutex_lock(&w->lock);
+	count = w->added_count;
+	memcpy(added, w->added, count * sizeof added[0]);
+	w->added_count = 0;
+	pthread_mutex_unlock(&w->lock);
+	for (size_t i = 0; i < count; i++)
+		watch_tree_add(w, added[i]);
+}
+
+void watch_tree_pass(struct watch *w)
+{
+	size_t spread = w->process_count / CROWD;
+
+	spread = spread < 1 ? 1 : spread > SPREAD_MAX ? SPREAD_MAX : spread;
+	take_added(w);
+	look_for_children(w);
+	for (size_t i = 0; i < w->process_count; i++)
+		if ((w->processes[i]->number + w->passes) % spread == 0)
+			look_at_process(w, w->processes[i]);
+	for (size_t i = w->process_count; i-- > 0;)
+		if (w->processes[i]->gone)
+			watch_process_end(w, i);
+	w->passes++;
+}

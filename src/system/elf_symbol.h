@@ -1,0 +1,19 @@
+/*
+ * elf_symbol.h - where an ELF file has a symbol.
+ */
+#ifndef SYSTEM_ELF_SYMBOL_H
+#define SYSTEM_ELF_SYMBOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct elf_symbol {
+	uint64_t value, size;
+	uint64_t first_address; /* of the file's first loaded byte, rounded down to a page; subtract it from where that is loaded */
+};
+
+/* Looks in the dynamic symbols, then in the others.  0; -ENOENT when the file has no such symbol, -EINVAL when it is no
+ * 64-bit ELF file of this machine's byte order or makes no sense. */
+int elf_symbol_find(int fd, const char *name, struct elf_symbol *ret);
+
+#endif

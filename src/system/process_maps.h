@@ -1,0 +1,58 @@
+/*
+ * process_maps.h - what lies where in the memory of a process, as far as it tells what its threads wait for: code of
+ * thread pools, memory that is shared with others, and Python's runtime, in which the interpreter's lock lies.
+ *
+ * Reading the maps of a large process takes a millisecond, so they are read when an address is met that they do not explain,
+ * and not more often than once a second.
+ */
+#ifndef SYSTEM_PROCESS_MAPS_H
+#define SYSTEM_PROCESS_MAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct process_map {
+	uint64_t begin, end, offset, inode;
+	bool code;
+	bool pool; /* code of a library whose threads wait for each other */
+	bool shared;
+};
+
+/* A file that may hold Python's runtime, where its first byte is loaded. */
+struct process_python {
+	uint64_t begin, inode;
+	char path[512];
+};
+#define PROCESS_PYTHONS 4
+
+struct process_maps {
+	struct process_map *maps; /* by address: code and shared memory of files */
+	size_t count, capacity;
+	struct process_python pythons[PROCESS_PYTHONS];
+	size_t python_count;
+	uint64_t runtime_begin, runtime_end; /* _PyRuntime; 0 to 0: there is none */
+	int64_t next_read_ns; /* not before; CLOCK_MONOTONIC */
+};
+#define PROCESS_MAPS_INIT { 0 }
+
+void process_maps_release(struct process_maps *maps);
+
+/* Takes the text of a `maps` file; exe is the path of the program, or "".  Lines that are not understood are passed over.
+ * 0 or -ENOMEM. */
+int process_maps_parse(struct process_maps *maps, const char *text, const char *exe);
+
+/* Reads the maps and looks for Python's runtime.  Negative when that is forbidden or the process has ended, and all is as it
+ * was. */
+int process_maps_read(struct process_maps *maps, pid_t pid);
+
+/* What lies at the address; NULL when it is nothing of interest. */
+const struct process_map *process_maps_find(const struct process_maps *maps, uint64_t address);
+
+static inline bool process_maps_is_gil(const struct process_maps *maps, uint64_t address)
+{
+	return address >= maps->runtime_begin && address < maps->runtime_end;
+}
+
+#endif
