@@ -32,6 +32,11 @@ bench: tools-bench
 	@umask 022 && ninja -C $(BUILD)/perf
 	@$(PYTHON) bench/run.py $(BUILD)/perf --output $(BUILD)/bench.json
 
+# Programs with known bottlenecks, and what we say of them; tests/zoo/README.md.
+zoo: all
+	@$(MAKE) -s --no-print-directory $(VENV)/.test $(VENV)/.torch
+	@$(PYTHON) tests/zoo/run.py judge --build $(BUILD)
+
 # Which lines of src/ the tests reach, in $(BUILD)-coverage/index.html.
 coverage: tools-coverage
 	@scripts/coverage
@@ -73,4 +78,4 @@ $(VENV)/.hta: scripts/requirements-hta.txt
 	@touch $@
 
 FORCE:
-.PHONY: all demo test bench coverage install clean FORCE
+.PHONY: all demo test bench zoo coverage install clean FORCE
