@@ -26,6 +26,7 @@
 /* Gaps of one cause on all devices. */
 struct gaps_of {
 	struct place_table places;
+	struct place_table waits; /* the operators that waited */
 	int64_t hidden;        /* of waits: what the host could have done before the gap */
 	int64_t own;           /* in which a function of the user's was itself at work */
 	int64_t largest[ONCE]; /* gaps, the largest first */
@@ -99,10 +100,19 @@ static int collect(const struct parts *p, enum idle_cause cause, struct gaps_of 
 			ret->own += place == gap->top && place != TIMELINE_NONE && p->t->kind[place] == EVENT_CPU_CALL ? length : 0;
 			note_largest(ret, length);
 			rc = places_add(&ret->places, p->t, place, length);
+			if (rc == 0 && cause == IDLE_SYNC && gap->blocking != TIMELINE_NONE)
+				rc = places_add(&ret->waits, p->t, operator_of(p->t, gap->blocking), length);
 		}
 	}
 	places_sort(&ret->places);
+	places_sort(&ret->waits);
 	return rc;
+}
+
+static void gaps_release(struct gaps_of *gaps)
+{
+	places_release(&gaps->places);
+	places_release(&gaps->waits);
 }
 
 /* Where most of it is, and how much that is. */
@@ -159,7 +169,7 @@ static double steps_with(const struct parts *p, enum idle_cause cause)
 
 /* ---- Input -------------------------------------------------------------------- */
 
-static void advise_loading(const struct parts *p, struct analysis_finding *f, double loading, double rest)
+static void advise_loading(struct analysis_finding *f, double loading, double rest)
 {
 	const char *place = f->where.count ? f->where.text[0] : "";
 	double workers = rest > 0 ? ceil(loading / rest) : 8;
@@ -172,7 +182,6 @@ static void advise_loading(const struct parts *p, struct analysis_finding *f, do
 		snprintf(f->action, sizeof f->action,
 			 "make a sample cheaper, or use more workers: those there are take %.1f times as long as the rest of a step",
 			 rest > 0 ? loading / rest : INFINITY);
-	(void)p;
 }
 
 static int find_input(struct parts *p)
@@ -193,13 +202,13 @@ static int find_input(struct parts *p)
 	if (!isnan(p->a->steps.input_share))
 		texts_add(&f.evidence, "%.1f %% of step time is spent waiting for input", percent(p->a->steps.input_share));
 	tell_places(p, &f, &gaps.places);
-	advise_loading(p, &f, loading, rest);
+	advise_loading(&f, loading, rest);
 	snprintf(f.rationale, sizeof f.rationale,
 		 "loading takes %.1f %% and the rest %.1f %% of the time; side by side a step takes the longer of both; look at the idle "
 		 "time with cause input afterwards",
 		 percent(loading), percent(rest));
 	rc = rc ? rc : finding_add(p, &f);
-	places_release(&gaps.places);
+	gaps_release(&gaps);
 	return rc;
 }
 
@@ -208,15 +217,8 @@ static int find_input(struct parts *p)
 static void advise_sync(const struct parts *p, struct analysis_finding *f, const struct gaps_of *gaps)
 {
 	const struct timeline *t = p->t;
-	uint32_t op = TIMELINE_NONE;
-	const char *name = "";
+	const char *name = gaps->waits.count ? name_text(t, gaps->waits.places[0].name) : "";
 
-	for (size_t d = 0; d < p->a->device_count && op == TIMELINE_NONE; d++)
-		for (uint32_t i = 0; i < p->a->devices[d].states->gap_count && op == TIMELINE_NONE; i++)
-			if (p->a->devices[d].states->gaps[i].cause == IDLE_SYNC)
-				op = operator_of(t, p->a->devices[d].states->gaps[i].blocking);
-	if (op != TIMELINE_NONE)
-		name = name_text(t, t->name[op]);
 	if (strstr(name, "item") || strstr(name, "_local_scalar_dense"))
 		snprintf(f->action, sizeof f->action, "keep the value on the device, or read it some steps later: %.120s waits for all work before it",
 			 name);
@@ -246,7 +248,7 @@ static int find_sync(struct parts *p)
 	snprintf(f.rationale, sizeof f.rationale,
 		 "a gap shrinks by what the host had waited before it, at most; look at the idle time with cause sync afterwards");
 	rc = rc ? rc : finding_add(p, &f);
-	places_release(&gaps.places);
+	gaps_release(&gaps);
 	return rc;
 }
 
@@ -303,8 +305,8 @@ static int find_late_host(struct parts *p)
 		 "%s of what the host was late; how much of it a change saves depends on the change, hence the wide range; look at the idle time "
 		 "with cause host_late afterwards", function || small <= 0.5 ? "half" : "0.7");
 	rc = rc ? rc : finding_add(p, &f);
-	places_release(&late.places);
-	places_release(&latency.places);
+	gaps_release(&late);
+	gaps_release(&latency);
 	return rc;
 }
 
@@ -327,7 +329,7 @@ static int find_gaps(struct parts *p, enum idle_cause cause, const char *kind, d
 	snprintf(f.rationale, sizeof f.rationale, "%.0f %% of the idle time with cause %s; look at that afterwards", percent(factor),
 		 idle_cause_name(cause));
 	rc = rc ? rc : finding_add(p, &f);
-	places_release(&gaps.places);
+	gaps_release(&gaps);
 	return rc;
 }
 

@@ -55,6 +55,15 @@ def test_a_wait_is_worth_what_the_host_could_have_done_meanwhile(answer):
     assert float(finding["gain_percent"]) == pytest.approx(0.85 * 50, abs=1) and "aten::item" in action
 
 
+def test_the_operator_that_waits_most_is_named(answer):
+    def step(made, at):
+        made.op("aten::item" if at else "aten::_to_copy", at + 6, 140)  # another one first, once
+        made.kernel("gemm", at, at + 10, 100)
+        made.call("cudaStreamSynchronize", at + 8, 105)
+    _, action = first(answer(loop(30, 300, step)))
+    assert action.startswith("keep the value on the device") and "aten::item" in action
+
+
 def test_a_wait_right_before_the_end_is_worth_nothing(answer):
     def step(made, at):
         made.kernel("gemm", at, at + 10, 100)
