@@ -24,6 +24,11 @@ size_t frames_walk(struct frame_entry *entries, size_t limit)
 	return n;
 }
 
+const void *frame_innermost(void)
+{
+	return frame_current(PyThreadState_Get());
+}
+
 const void *frame_back(const void *frame)
 {
 	return frame_previous((FRAME *)frame);
@@ -48,6 +53,11 @@ size_t frames_walk(struct frame_entry *entries, size_t limit)
 	}
 	Py_XDECREF(f);
 	return n;
+}
+
+const void *frame_innermost(void)
+{
+	return NULL;
 }
 
 const void *frame_back(const void *frame)

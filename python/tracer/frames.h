@@ -14,6 +14,9 @@ struct frame_entry {
 /* What is running in this thread; every code object gets known.  How many were written. */
 size_t frames_walk(struct frame_entry *entries, size_t limit);
 
+/* The one that runs in this thread.  Before 3.12. */
+const void *frame_innermost(void);
+
 /* The frame that called this one; NULL at the end.  Before 3.12. */
 const void *frame_back(const void *frame);
 

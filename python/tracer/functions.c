@@ -179,6 +179,8 @@ static uintptr_t special_flags(const char *module, const char *qualname)
 
 	if (strcmp(module, "threading") == 0 && strcmp(name, "_bootstrap_inner") == 0)
 		return CODE_THREAD | CODE_SKIP;
+	if ((strcmp(module, "importlib._bootstrap") == 0 || strcmp(module, "_frozen_importlib") == 0) && strcmp(name, "__exit__") == 0)
+		return CODE_IMPORT;
 	if (strcmp(module, "torch.autograd.profiler") == 0 &&
 	    (strcmp(name, "_prepare_trace") == 0 || strcmp(name, "_start_trace") == 0 || strcmp(name, "__enter__") == 0))
 		return CODE_PROFILER;

@@ -103,8 +103,10 @@ static int start_calls(struct tracer_state *state)
 	tracer.interpreter = PyInterpreterState_Get();
 	tracer.on = true;
 	tracer.plain = !tracer.options.c_calls;
-	if (tracer_hook_install(state) == 0)
+	if (tracer_hook_install(state) == 0) {
+		tracer_gc_install();
 		return 0;
+	}
 	tracer.on = tracer.plain = false;
 	return -1;
 }
@@ -165,8 +167,10 @@ static PyObject *py_start(PyObject *module, PyObject *args, PyObject *names)
 static PyObject *py_stop(PyObject *module, PyObject *unused)
 {
 	(void)unused;
-	if (tracer.on)
+	if (tracer.on) {
+		tracer_gc_remove();
 		tracer_hook_remove(tracer_state_of(module));
+	}
 	tracer.on = tracer.plain = false;
 	if (tracer.torch > 0)
 		tracer.inside->torch_stop();

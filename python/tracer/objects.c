@@ -92,6 +92,10 @@ uint32_t tracer_special(uintptr_t extra, PyObject *self)
 {
 	uint32_t id;
 
+	if ((extra & CODE_IMPORT) == CODE_IMPORT) {
+		tracer_gc_look();
+		return 0;
+	}
 	if (extra & CODE_PROFILER)
 		tracer_itt_leave();
 	if (self && (extra & CODE_THREAD))

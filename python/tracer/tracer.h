@@ -16,6 +16,7 @@
  *      torch_itt.c     PyTorch's operators when the runtime's own way is barred
  *      scope.c         scope, mark_event, counter
  *      tasks.c         asyncio tasks and greenlets
+ *      gc.c            garbage collections
  *      metadata.c      Python values as MessagePack
  *
  * Everything runs in the profiled program: no exception of ours reaches it, an
@@ -51,6 +52,7 @@ static inline PyObject *Py_NewRef(PyObject *object)
 #define CODE_GENERATOR 16u /* a generator or coroutine, before 3.12: not every evaluation runs it */
 #define CODE_PROFILER 32u /* the function in which PyTorch's own profiler begins */
 #define CODE_SUBSCRIPT 64u /* in 3.11: a __getitem__ or the class of one, see subscripts.c */
+#define CODE_IMPORT (CODE_THREAD | CODE_PROFILER) /* the function in which an import ends; no bit is left for it */
 #define CODE_SPECIAL (CODE_MODULE | CODE_THREAD | CODE_PROFILER)
 #define CODE_FLAGS 127u
 #define CODE_SHIFT 7
@@ -89,6 +91,7 @@ struct tracer_thread {
 	uint32_t epoch;     /* of t, as of when what is open in it was right */
 	uint32_t inherited; /* the outermost of those that were there before us, and whose end we are not told (before 3.12) */
 	uintptr_t stack_low; /* below this address the frame hook must stop, or look again how much there is */
+	uint32_t collecting; /* the name of the garbage collection that it is in; 0: none */
 	uint64_t skipped;    /* calls, before there was a ring to count them in */
 	const void **frames; /* the inherited ones' */
 };
@@ -149,6 +152,11 @@ void tracer_profile_remove_all(void);
 
 /* objects.c: the name of a special function's call, from its first argument; 0: the function's own. */
 uint32_t tracer_special(uintptr_t extra, PyObject *self);
+
+/* gc.c.  No exception. */
+void tracer_gc_install(void);
+void tracer_gc_remove(void);
+void tracer_gc_look(void); /* the program may just have imported gc */
 
 /* torch_itt.c */
 void tracer_itt_enter(void); /* as soon as it can be done */
