@@ -93,13 +93,18 @@ static int64_t parent_number(const struct drain *d, pid_t pid)
 	return -1;
 }
 
+static int grow_outside(struct drain *d)
+{
+	if (d->outside_count < d->outside_capacity)
+		return 0;
+	return ARRAY_GROW(d->outside, d->outside_capacity, 2 * d->outside_count + 8);
+}
+
 static uint32_t new_outside(struct drain *d, pid_t pid, uint64_t birth, pid_t parent, uint64_t time)
 {
 	struct drain_outside *o;
 
-	if (d->outside_count >= OUTSIDE_MAX)
-		return UINT32_MAX;
-	if (d->outside_count == d->outside_capacity && ARRAY_GROW(d->outside, d->outside_capacity, 2 * d->outside_count + 8) != 0)
+	if (d->outside_count >= OUTSIDE_MAX || grow_outside(d) != 0)
 		return UINT32_MAX;
 	o = &d->outside[d->outside_count++];
 	*o = (struct drain_outside){ .birth = birth, .wide_track = NO_TRACK };
@@ -116,16 +121,38 @@ static uint32_t new_outside(struct drain *d, pid_t pid, uint64_t birth, pid_t pa
 	return o->entry.id;
 }
 
+static struct drain_outside *known_outside(const struct drain *d, pid_t pid, uint64_t birth)
+{
+	for (size_t i = d->outside_count; i-- > 0;)
+		if (d->outside[i].entry.pid == (uint64_t)pid && d->outside[i].birth == birth)
+			return &d->outside[i];
+	return NULL;
+}
+
+/* What was seen of a process may be told after it has ended and its rings are gone: it keeps its number. */
+static void remember(struct drain *d, const struct drain_process *p)
+{
+	struct drain_outside *o = known_outside(d, (pid_t)p->file.pid, p->birth);
+
+	if (!o && d->outside_count < OUTSIDE_MAX && grow_outside(d) == 0) {
+		o = &d->outside[d->outside_count++];
+		*o = (struct drain_outside){ .birth = p->birth, .wide_track = NO_TRACK, .adopted = true, .entry = p->entry };
+	}
+	if (o && o->adopted)
+		o->entry.id = p->id; /* of the program that it runs by now */
+}
+
 uint32_t drain_outside_process(struct drain *d, pid_t pid, uint64_t birth, pid_t parent, uint64_t time)
 {
 	const struct drain_process *p = attached(d, pid, birth);
+	const struct drain_outside *o;
 
-	if (p)
+	if (p) {
+		remember(d, p);
 		return p->id;
-	for (size_t i = d->outside_count; i-- > 0;)
-		if (d->outside[i].entry.pid == (uint64_t)pid && d->outside[i].birth == birth)
-			return d->outside[i].entry.id;
-	return new_outside(d, pid, birth, parent, time);
+	}
+	o = known_outside(d, pid, birth);
+	return o ? o->entry.id : new_outside(d, pid, birth, parent, time);
 }
 
 void drain_outside_describe(struct drain *d, uint32_t process, uint64_t end_time)
@@ -160,8 +187,14 @@ uint32_t drain_outside_wide_track(struct drain *d, uint32_t process)
 	struct drain_outside *o = p ? NULL : outside_number(d, process);
 	struct trace_track track = { .kind = TRACK_PROCESS, .process = process, .device = -1, .parent = -1 };
 
-	if (p)
-		return drain_wide_track(d, p);
+	if (p) {
+		uint32_t wide = drain_wide_track(d, p);
+
+		o = outside_number(d, process);
+		if (o)
+			o->wide_track = wide;
+		return wide;
+	}
 	if (o && o->wide_track == NO_TRACK) {
 		track.id = drain_outside_track(d);
 		track.os_id = o->entry.pid;

@@ -17,6 +17,7 @@
 #include "record/control.h"
 #include "record/describe.h"
 #include "record/doors.h"
+#include "record/gpu_watch.h"
 #include "record/target.h"
 #include "record/trace_file.h"
 #include "record/watch.h"
@@ -42,6 +43,8 @@ struct recorder {
 	struct drain *drain;
 	struct watch *watch; /* NULL: nobody asked for it */
 	struct watch_writer *watch_writer;
+	struct gpu_watch gpu;
+	pid_t root; /* the process that it is all about; 0: none yet */
 	enum clock_source clock;
 	int64_t start_ticks;
 	int64_t waiting_since_ns; /* there is something to read; 0: there is not */
@@ -283,6 +286,7 @@ static void do_periodic(struct recorder *r)
 	}
 	if (now - r->last_clock_ns >= CLOCK_NS)
 		write_clock_pair(r);
+	gpu_watch_pass(&r->gpu, r->drain, r->root, now);
 }
 
 /* Is there more to come? */
@@ -364,6 +368,8 @@ static void finish(struct recorder *r, struct recorder_result *ret)
 	count_watched(r, &ret->totals);
 	write_clock_pair(r);
 	notes_read(&ret->notes, r->session.folder_fd);
+	gpu_watch_finish(&r->gpu, &ret->gpu);
+	(void)gpu_summary_write(&ret->gpu, r->writer, trouble_of(r));
 	write_closing_info(r, ret);
 	(void)trace_writer_flush(r->writer, trouble_of(r));
 	written = trace_writer_totals(r->writer);
@@ -428,7 +434,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 	if (rc == 0)
 		rc = start(r, err);
 	if (rc == 0) {
-		start_watch(r, r->target.pid);
+		r->root = r->target.pid;
+		start_watch(r, r->root);
 		record_until_end(r);
 		ret->exit_status = target_exit_status(&r->target);
 	}
@@ -447,7 +454,8 @@ int recorder_serve(const struct recorder_options *options, const struct recorder
 	if (rc == 0)
 		rc = set_up(r, err);
 	if (rc == 0) {
-		start_watch(r, service->pid);
+		r->root = service->pid;
+		start_watch(r, r->root);
 		service->ready(service->arg, r->session.folder);
 		record_until_end(r);
 	}

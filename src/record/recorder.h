@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "record/drain.h"
+#include "record/gpu_watch.h"
 #include "record/notes.h"
 #include "record/variables.h"
 #include "ring/layout.h"
@@ -37,6 +38,7 @@ struct recorder_result {
 	int exit_status; /* of recorder_run(): the program's, as a shell says it */
 	struct drain_totals totals;
 	struct notes notes; /* of the processes, to be told; not to be trusted */
+	struct gpu_summary gpu;
 	uint64_t events, dropped, unwritten;
 	uint64_t trace_bytes;
 	bool kept_old;          /* an older trace is now trace_path.old */

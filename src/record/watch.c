@@ -6,12 +6,16 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "record/watch_state.h"
 
 #define SECOND_NS 1000000000
 #define PASS_NS 100000000        /* between looks at which threads there are */
-#define MACHINE_PASSES 2u        /* and, in passes, at the machine */
+#define SAMPLES_NS 200000000     /* and at where they ran */
+#define MACHINE_PASSES 2u        /* and, in passes, at the machine, */
+#define MACHINE_ALL_PASSES 10u   /* and at all of it */
 #define BUDGET_NS 9000000u       /* of processor time a second: a hundredth, with what is not seen in time */
 #define COMFORT_NS 7000000u      /* with so little it may look more often */
 #define PACE_MAX 64u             /* slots */
@@ -82,12 +86,12 @@ void watch_add(struct watch *w, pid_t pid)
 
 /* ---- The machine ------------------------------------------------------------- */
 
-static void look_at_machine(struct watch *w)
+static void look_at_machine(struct watch *w, bool all)
 {
 	struct machine_counters now;
 	uint64_t ticks = clock_ticks(w->clock);
 
-	machine_files_read(&w->machine_files, &now);
+	machine_files_read(&w->machine_files, all, &now);
 	for (unsigned i = 0; i < MACHINE_COUNTER_COUNT; i++) {
 		const struct watch_record record = {
 			.kind = WATCH_MACHINE, .counter = (uint8_t)i, .time = ticks, .value = now.values[i]
@@ -161,14 +165,27 @@ static void look_at_threads(struct watch *w)
 			watch_thread_end(w, i);
 }
 
+static void read_samples(struct watch *w, int64_t now, bool last)
+{
+	for (size_t i = 0; i < w->thread_count; i++) {
+		watch_sampler_read(w, w->threads[i], last);
+		watch_sampler_pace(w, w->threads[i], now - w->samples_ns);
+	}
+	w->samples_ns = now;
+}
+
 static void do_periodic(struct watch *w, int64_t now)
 {
 	if (now >= w->next_pass_ns) {
 		watch_tree_pass(w);
 		if (w->passes % MACHINE_PASSES == 0)
-			look_at_machine(w);
+			look_at_machine(w, w->passes % MACHINE_ALL_PASSES == 0);
 		keep_budget(w, now);
 		w->next_pass_ns = now + PASS_NS * (1 + w->pace / 16);
+	}
+	if (now >= w->next_samples_ns) {
+		read_samples(w, now, false);
+		w->next_samples_ns = now + SAMPLES_NS;
 	}
 	if (now >= w->next_second_ns) {
 		for (size_t i = 0; i < w->thread_count; i++)
@@ -208,12 +225,14 @@ static bool next_slot(struct watch *w)
 
 static void look_for_the_last_time(struct watch *w)
 {
-	look_at_machine(w);
+	w->last = true;
+	look_at_machine(w, true);
 	for (size_t i = w->thread_count; i-- > 0;)
 		if (watch_thread_look(w, w->threads[i]) != 0)
 			watch_thread_end(w, i);
 	for (size_t i = 0; i < w->thread_count; i++)
 		watch_thread_second(w, w->threads[i]);
+	read_samples(w, now_ns(CLOCK_MONOTONIC), true);
 	watch_tree_pass(w);
 }
 
@@ -227,7 +246,9 @@ static void *run(void *arg)
 	w->begin_ns = w->mark_ns = now;
 	w->next_pass_ns = now + PASS_NS;
 	w->next_second_ns = now + SECOND_NS;
-	look_at_machine(w);
+	w->samples_ns = now;
+	w->next_samples_ns = now + SAMPLES_NS;
+	look_at_machine(w, true);
 	while (next_slot(w)) {
 		w->totals.slots++;
 		look_at_threads(w);
@@ -241,19 +262,33 @@ static void *run(void *arg)
 /* ---- Beginning and end ------------------------------------------------------- */
 
 /* The program has begun with the limit that it inherited; ours may be higher. */
-static size_t raise_file_limit(void)
+static void raise_file_limit(struct watch *w)
 {
 	struct rlimit limit;
-	size_t threads;
+	size_t files, threads;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return 0;
+		return;
 	limit.rlim_cur = limit.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= FILES_SPARED)
-		return 0;
-	threads = (size_t)(limit.rlim_cur - FILES_SPARED) / FILES_A_THREAD;
-	return threads < WATCH_THREADS ? threads : WATCH_THREADS;
+		return;
+	files = (size_t)(limit.rlim_cur - FILES_SPARED);
+	w->sampler_limit = files / (FILES_A_THREAD + 1) < WATCH_SAMPLERS ? files / (FILES_A_THREAD + 1) : WATCH_SAMPLERS;
+	threads = (files - w->sampler_limit) / FILES_A_THREAD;
+	w->thread_limit = threads < WATCH_THREADS ? threads : WATCH_THREADS;
+}
+
+/* That the process may use; 0: it cannot be told. */
+static uint32_t count_cpus(pid_t pid)
+{
+	unsigned long set[1024] = { 0 }; /* more than any kernel has */
+	long size = syscall(SYS_sched_getaffinity, pid, sizeof set, set);
+	uint32_t count = 0;
+
+	for (long i = 0; i < size / (long)sizeof set[0]; i++)
+		count += (uint32_t)__builtin_popcountl(set[i]);
+	return count;
 }
 
 static struct watch *watch_new(enum clock_source clock)
@@ -271,6 +306,7 @@ static struct watch *watch_new(enum clock_source clock)
 	w->clock = clock;
 	w->ticks_a_slot = clock_measure_rate(clock) / (SECOND_NS / WATCH_SLOT_NS);
 	w->pace = w->spine_pace = w->totals.pace = 1;
+	w->reach = CPU_SAMPLER_KERNEL;
 	if (getrandom(&w->totals.seed, sizeof w->totals.seed, GRND_NONBLOCK) != (ssize_t)sizeof w->totals.seed)
 		w->totals.seed = clock_ticks(clock);
 	w->totals.seed = (w->totals.seed & INT64_MAX) | 1;
@@ -290,9 +326,11 @@ int watch_start(struct watch **ret, pid_t root, enum clock_source clock, struct 
 
 	if (!w)
 		return error_set(err, -ENOMEM, "out of memory");
-	w->thread_limit = raise_file_limit();
-	machine_files_open(&w->machine_files);
-	watch_tree_add(w, root);
+	raise_file_limit(w);
+	w->totals.cpus = count_cpus(root);
+	watch_clock_read(w);
+	machine_files_open(&w->machine_files, root);
+	watch_tree_start(w, root);
 	rc = -pthread_create(&w->thread, NULL, run, w);
 	if (rc != 0) {
 		w->stop = true;

@@ -1,6 +1,6 @@
 /*
  * watch.h - looks at the threads of the recorded processes from outside: how long each ran, queued for a processor and was
- * blocked (exactly, from the kernel's ledger), and what it was blocked for (by samples).
+ * blocked (exactly, from the kernel's ledger), what it was blocked for and where it ran (by samples).
  *
  * A thread of this process looks once in every slot of 10 ms, at a random
  * place in it, since a program may well have a period of 10 ms too.  What it
@@ -21,14 +21,17 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "system/cpu_sampler.h"
 #include "system/fd_object.h"
 
 #define WATCH_SLOT_NS 10000000
 
 enum watch_record_kind {
-	WATCH_STATE,   /* a thread was in a state */
+	WATCH_STATE,      /* a thread was in a state */
+	WATCH_CPU_SAMPLE, /* it ran: enum code_sort */
 	WATCH_LEDGER,  /* counter: enum watch_ledger */
 	WATCH_PROCESS, /* counter: enum process_counter */
+	WATCH_NUMA,    /* counter: a node that memory of the process lies on */
 	WATCH_MACHINE, /* counter: enum machine_counter */
 	WATCH_THREAD_ENDED,
 	WATCH_PROCESS_REPLACED, /* by exec */
@@ -38,8 +41,9 @@ enum watch_ledger { WATCH_RUN_NS, WATCH_QUEUE_NS, WATCH_SLICES, WATCH_LEDGER_COU
 
 struct watch_record {
 	uint8_t kind;
-	uint8_t state;    /* enum thread_state */
+	uint8_t state;    /* enum thread_state, or enum code_sort */
 	uint8_t counter;
+	bool continues;   /* a state of which there was a part before */
 	uint32_t process; /* numbers of ours, never used twice */
 	uint32_t thread;
 	pid_t pid, parent, tid;
@@ -58,6 +62,10 @@ struct watch_totals {
 	uint32_t pace;          /* the slowest, in slots, at which threads were looked at that moved */
 	uint32_t threads, processes; /* in all */
 	uint32_t refused;            /* threads that there was no room for */
+	uint32_t cpus;               /* that the program may use */
+	enum cpu_sampler_reach reach;
+	uint64_t lost_samples;
+	uint64_t rests; /* times that a thread was not sampled for a while, since it would have cost too much */
 };
 
 struct watch;

@@ -7,25 +7,33 @@
 #include <pthread.h>
 
 #include "record/watch.h"
+#include "system/code_place.h"
+#include "system/cpu_sampler.h"
 #include "system/machine_counters.h"
 #include "system/process_counters.h"
+#include "system/process_memory.h"
+#include "system/rare_read.h"
 #include "system/wait_object.h"
 
 #define WATCH_QUEUE 16384u   /* records that wait for the recorder */
 #define WATCH_PROCESSES 1024u
 #define WATCH_THREADS 4096u
 #define WATCH_ADDED 64u
+#define WATCH_SAMPLERS 192u
 
 struct watched_thread {
 	pid_t tid;
 	uint32_t number;
 	struct watched_process *process;
 	struct thread_files files;
+	struct cpu_sampler sampler;
+	struct thread_ledger sampled; /* the ledger when what sampling costs was last counted */
+	int64_t debt_ns;              /* what it cost the thread, more than it may */
 	struct thread_ledger ledger; /* as last read */
 	struct thread_ledger written;
 	struct thread_syscall call;
 	struct wait_object object; /* what it is in */
-	uint64_t begin;            /* ticks: since when, */
+	uint64_t begin;            /* ticks: when it was seen to be, */
 	uint64_t last;             /* until when that is known, */
 	uint64_t samples;          /* and in how many slots it was seen, or known without looking */
 	uint64_t moved;            /* ticks: when the ledger was last seen to have changed */
@@ -35,6 +43,9 @@ struct watched_thread {
 	bool ran;    /* since its children were last looked for */
 	bool listed; /* in the list under way */
 	bool is_new; /* nothing of it has been put yet */
+	bool continues; /* the state at `begin` is one of which a part has been put */
+	bool sampler_tried;
+	bool sampler_rests;
 };
 
 struct watched_process {
@@ -43,6 +54,7 @@ struct watched_process {
 	struct process_files files;
 	struct process_counters counters; /* as last put */
 	struct wait_process wait;
+	struct code_process code;
 	uint64_t birth, memory;
 	pid_t parent;
 	bool leader_ended, gone;
@@ -60,10 +72,16 @@ struct watch {
 	size_t process_count, process_capacity;
 	struct machine_files machine_files;
 	struct machine_counters machine;
+	struct rare_read pss_reads, numa_reads; /* of the main process */
+	struct numa_memory numa;                /* as last put */
 	uint32_t next_process, next_thread;
 	uint64_t slot, passes, random;
 	size_t turn; /* whose children are next */
-	int64_t begin_ns, next_pass_ns, next_second_ns;
+	bool last;   /* the look under way */
+	int64_t begin_ns, next_pass_ns, next_second_ns, samples_ns, next_samples_ns;
+	enum cpu_sampler_reach reach; /* that may be possible */
+	size_t samplers, sampler_limit;
+	struct clock_reading clock_old, clock_new;
 	uint64_t cpu_mark_ns; /* processor time of this thread at mark_ns */
 	int64_t mark_ns;
 	uint32_t pace, spine_pace;
@@ -90,7 +108,15 @@ int watch_thread_look(struct watch *w, struct watched_thread *t); /* negative: i
 void watch_thread_second(struct watch *w, struct watched_thread *t); /* what is known so far becomes records */
 void watch_thread_end(struct watch *w, size_t index);
 
+/* watch_sample.c: where it runs. */
+void watch_clock_read(struct watch *w);
+void watch_sampler_begin(struct watch *w, struct watched_thread *t); /* unless it has one, or needs none yet */
+void watch_sampler_read(struct watch *w, struct watched_thread *t, bool last);
+void watch_sampler_pace(struct watch *w, struct watched_thread *t, int64_t passed_ns); /* keeps it cheap for the thread */
+void watch_sampler_end(struct watch *w, struct watched_thread *t);
+
 /* watch_tree.c: which processes and threads there are. */
+void watch_tree_start(struct watch *w, pid_t root);
 void watch_tree_pass(struct watch *w);
 void watch_tree_add(struct watch *w, pid_t pid);
 void watch_process_end(struct watch *w, size_t index);

@@ -28,7 +28,8 @@ static int64_t now_ns(void)
 static void put_state(struct watch *w, const struct watched_thread *t, uint64_t begin, uint64_t end, const struct wait_object *o,
 		      uint64_t samples)
 {
-	struct watch_record record = { .kind = WATCH_STATE, .state = (uint8_t)o->state, .time = begin, .value = samples };
+	struct watch_record record = { .kind = WATCH_STATE, .state = (uint8_t)o->state, .time = begin, .value = samples,
+				      .continues = t->continues };
 
 	if (end <= begin)
 		return;
@@ -56,10 +57,11 @@ static void put_ledger(struct watch *w, struct watched_thread *t)
 
 void watch_thread_second(struct watch *w, struct watched_thread *t)
 {
-	if (t->object.state != THREAD_STATE_COUNT) {
+	if (t->object.state != THREAD_STATE_COUNT && t->last > t->begin) {
 		put_state(w, t, t->begin, t->last, &t->object, t->samples);
 		t->begin = t->last;
 		t->samples = 0;
+		t->continues = true;
 	}
 	put_ledger(w, t);
 }
@@ -78,6 +80,7 @@ int watch_thread_new(struct watch *w, struct watched_process *p, pid_t tid)
 	t = calloc(1, sizeof *t);
 	if (!t)
 		return -ENOMEM;
+	t->sampler = (struct cpu_sampler)CPU_SAMPLER_INIT;
 	if (thread_files_open(&t->files, p->pid, tid) != 0 || thread_files_ledger(&t->files, &t->ledger) != 0) {
 		thread_files_close(&t->files);
 		free(t);
@@ -93,7 +96,20 @@ int watch_thread_new(struct watch *w, struct watched_process *p, pid_t tid)
 	t->ran = t->is_new = true;
 	w->threads[w->thread_count++] = t;
 	put_ledger(w, t);
+	watch_sampler_begin(w, t);
 	return 0;
+}
+
+/* It ended at some time after the last look.  One that has ended seems to run until somebody has been told. */
+static void put_end(struct watch *w, struct watched_thread *t, uint64_t now)
+{
+	uint64_t end;
+
+	if (t->object.state == THREAD_RUNNING && t->moved > t->begin)
+		t->last = t->moved;
+	end = t->last + w->ticks_a_slot < now ? t->last + w->ticks_a_slot : now;
+	if (t->object.state != THREAD_STATE_COUNT)
+		put_state(w, t, t->begin, end, &t->object, t->samples);
 }
 
 void watch_thread_end(struct watch *w, size_t index)
@@ -101,9 +117,9 @@ void watch_thread_end(struct watch *w, size_t index)
 	struct watched_thread *t = w->threads[index];
 	struct watch_record record = { .kind = WATCH_THREAD_ENDED };
 
-	if (t->object.state == THREAD_RUNNING && t->moved > t->begin)
-		t->last = t->moved; /* one that has ended seems to run until somebody has been told */
-	watch_thread_second(w, t);
+	put_end(w, t, clock_ticks(w->clock));
+	put_ledger(w, t);
+	watch_sampler_end(w, t);
 	record.time = t->last;
 	watch_put_thread(w, t, &record);
 	thread_files_close(&t->files);
@@ -119,24 +135,22 @@ static bool is_same(const struct wait_object *a, const struct wait_object *b)
 }
 
 /*
- * From one state to another, somewhere between two looks: in the middle, on average.  Where it woke more than once while it
- * was looked at rarely, it may have been in others between these, and what it did then is not known.
+ * A state begins where it was seen and lasts until something else is seen.  Where the thread woke more than once while it was
+ * looked at rarely, it may have been in others between these, and what it did then is not known.
  */
 static void change(struct watch *w, struct watched_thread *t, const struct wait_object *object, uint64_t now, bool lost)
 {
 	const struct wait_object unknown = { .state = THREAD_UNKNOWN };
-	uint64_t half = w->ticks_a_slot / 2, middle = t->last + (now - t->last) / 2;
+	uint64_t half = w->ticks_a_slot / 2, end = now;
 
-	if (t->object.state == THREAD_STATE_COUNT) {
-		middle = t->begin;
-	} else if (lost && object->state != t->object.state && now - t->last > 2 * half) {
-		put_state(w, t, t->begin, t->last + half, &t->object, t->samples);
-		put_state(w, t, t->last + half, now - half, &unknown, 0);
-		middle = now - half;
-	} else {
-		put_state(w, t, t->begin, middle, &t->object, t->samples);
-	}
-	t->begin = middle;
+	if (lost && object->state != t->object.state && now - t->last > 2 * half)
+		end = t->last + half;
+	if (t->object.state != THREAD_STATE_COUNT)
+		put_state(w, t, t->begin, end, &t->object, t->samples);
+	t->continues = false;
+	if (end < now)
+		put_state(w, t, end, now, &unknown, 0);
+	t->begin = now;
 	t->samples = 0;
 	t->object = *object;
 }
@@ -161,12 +175,13 @@ static void rest(const struct watch *w, struct watched_thread *t)
 	t->next_slot = w->slot + ((uint64_t)1 << (power < most ? power : most));
 }
 
-/* What it is in now.  Negative when it has ended. */
-static int find_state(struct watched_thread *t, bool moved, struct wait_object *ret)
+/* What it is in, and when: after it has been read, since who waits mostly goes on to.  Negative when it has ended. */
+static int find_state(const struct watch *w, struct watched_thread *t, bool moved, struct wait_object *ret, uint64_t *ret_now)
 {
 	struct thread_syscall call;
 	int rc = thread_files_syscall(&t->files, &call);
 
+	*ret_now = clock_ticks(w->clock);
 	if (rc == -ESRCH)
 		return rc;
 	if (rc != 0) { /* forbidden: that it moved is all we know */
@@ -194,9 +209,9 @@ static int look(struct watch *w, struct watched_thread *t, bool moved, uint64_t 
 		t->samples += w->slot - t->last_slot;
 		rest(w, t);
 	} else {
-		if (find_state(t, moved, &object) != 0)
+		if (find_state(w, t, moved, &object, &now) != 0)
 			return -ESRCH;
-		if (!is_same(&object, &t->object))
+		if (!is_same(&object, &t->object) || (moved && object.state != THREAD_RUNNING)) /* woken since: another wait */
 			change(w, t, &object, now, rested && woken > WAKES);
 		t->samples++;
 	}
@@ -220,6 +235,7 @@ int watch_thread_look(struct watch *w, struct watched_thread *t)
 	if (moved) {
 		t->moved = now;
 		t->ran = true;
+		watch_sampler_begin(w, t);
 	}
 	return look(w, t, moved, woken, now);
 }

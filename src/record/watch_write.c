@@ -7,8 +7,10 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/msgpack.h"
+#include "system/code_place.h"
 #include "system/machine_counters.h"
 #include "system/process_counters.h"
+#include "system/process_memory.h"
 #include "system/proc.h"
 
 #define NO_NUMBER UINT32_MAX
@@ -160,23 +162,27 @@ static void write_event(struct watch_writer *w, uint32_t track, const struct eve
 	drain_outside_count(w->drain, 1);
 }
 
-/* {"what": TEXT} as a list of one field. */
-static int put_what(struct watch_writer *w, const char *what)
+/* {"what": TEXT, "continues": true}, as far as there is either, as a list of one field. */
+static int put_what(struct watch_writer *w, const char *what, bool continues)
 {
 	uint8_t head[3] = { FIELD_METADATA };
 	size_t size;
 	int rc;
 
 	buffer_clear(&w->extra);
-	if (!what[0])
+	if (!what[0] && !continues)
 		return 0;
 	rc = buffer_append(&w->extra, head, sizeof head);
 	if (rc == 0)
-		rc = msgpack_write_map(&w->extra, 1);
-	if (rc == 0)
+		rc = msgpack_write_map(&w->extra, (what[0] != '\0') + continues);
+	if (rc == 0 && what[0])
 		rc = msgpack_write_text(&w->extra, "what");
-	if (rc == 0)
+	if (rc == 0 && what[0])
 		rc = msgpack_write_text(&w->extra, what);
+	if (rc == 0 && continues)
+		rc = msgpack_write_text(&w->extra, "continues");
+	if (rc == 0 && continues)
+		rc = msgpack_write_bool(&w->extra, true);
 	size = w->extra.size - sizeof head;
 	if (rc == 0) {
 		w->extra.data[1] = (uint8_t)size;
@@ -198,7 +204,23 @@ static void write_state(struct watch_writer *w, const struct watch_record *r, st
 		.flags = EVENT_FLAGS(PHASE_COMPLETE, FIELD_DURATION, FIELD_COUNT),
 	};
 
-	if (put_what(w, r->what) != 0)
+	if (put_what(w, r->what, r->continues && r->state != THREAD_RUNNING) != 0)
+		buffer_clear(&w->extra);
+	write_event(w, t ? t->track - 1 : NO_NUMBER, &slot, err);
+}
+
+static void write_sample(struct watch_writer *w, const struct watch_record *r, struct error *err)
+{
+	const struct state_track *t = state_track(w, r);
+	const struct event_slot slot = {
+		.time = r->time,
+		.name = intern(w, code_sort_name(r->state)),
+		.cpu = EVENT_CPU_UNKNOWN,
+		.kind = EVENT_CPU_SAMPLE,
+		.flags = EVENT_FLAGS(PHASE_INSTANT, 0, 0),
+	};
+
+	if (put_what(w, r->what, false) != 0)
 		buffer_clear(&w->extra);
 	write_event(w, t ? t->track - 1 : NO_NUMBER, &slot, err);
 }
@@ -228,12 +250,19 @@ static void write_ledger(struct watch_writer *w, const struct watch_record *r, s
 	write_counter(w, t ? t->track - 1 : NO_NUMBER, names[r->counter], r, err);
 }
 
-static void write_process_counter(struct watch_writer *w, const struct watch_record *r, struct error *err)
+static void write_process_counter(struct watch_writer *w, const char *name, const struct watch_record *r, struct error *err)
 {
 	uint32_t process = drain_outside_process(w->drain, r->pid, r->birth, r->parent, r->time);
 
-	write_counter(w, process == NO_NUMBER ? NO_NUMBER : drain_outside_wide_track(w->drain, process),
-		      process_counter_name(r->counter), r, err);
+	write_counter(w, process == NO_NUMBER ? NO_NUMBER : drain_outside_wide_track(w->drain, process), name, r, err);
+}
+
+static void write_numa(struct watch_writer *w, const struct watch_record *r, struct error *err)
+{
+	char name[NUMA_NAME_SIZE];
+
+	numa_counter_name(r->counter, name);
+	write_process_counter(w, name, r, err);
 }
 
 static void write_change(struct watch_writer *w, const struct watch_record *r)
@@ -258,11 +287,17 @@ static void write_record(struct watch_writer *w, const struct watch_record *r, s
 	case WATCH_STATE:
 		write_state(w, r, err);
 		break;
+	case WATCH_CPU_SAMPLE:
+		write_sample(w, r, err);
+		break;
 	case WATCH_LEDGER:
 		write_ledger(w, r, err);
 		break;
 	case WATCH_PROCESS:
-		write_process_counter(w, r, err);
+		write_process_counter(w, process_counter_name(r->counter), r, err);
+		break;
+	case WATCH_NUMA:
+		write_numa(w, r, err);
 		break;
 	case WATCH_MACHINE:
 		write_counter(w, host_track(w), machine_counter_name(r->counter), r, err);
@@ -308,7 +343,7 @@ void watch_writer_finish(struct watch_writer *w, struct error *err)
 	drain_outside_finish(w->drain);
 	(void)msgpack_write_map(&map, 1);
 	(void)msgpack_write_text(&map, "sampling");
-	(void)msgpack_write_map(&map, 10);
+	(void)msgpack_write_map(&map, 15);
 	put_integer(&map, "interval_ns", WATCH_SLOT_NS);
 	put_integer(&map, "seed", totals.seed);
 	put_integer(&map, "slots", totals.slots);
@@ -319,6 +354,11 @@ void watch_writer_finish(struct watch_writer *w, struct error *err)
 	put_integer(&map, "processes", totals.processes);
 	put_integer(&map, "threads", totals.threads);
 	put_integer(&map, "refused_threads", totals.refused);
+	put_integer(&map, "cpus", totals.cpus);
+	put_integer(&map, "program_counters", (uint64_t)totals.reach);
+	put_integer(&map, "period_ns", CPU_SAMPLER_PERIOD_NS);
+	put_integer(&map, "lost_samples", totals.lost_samples);
+	put_integer(&map, "rests", totals.rests);
 	(void)trace_writer_info(w->writer, map.data, map.size, err);
 	buffer_release(&map);
 }

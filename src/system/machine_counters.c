@@ -1,5 +1,6 @@
 #include "system/machine_counters.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,9 @@ static const char *const names[MACHINE_COUNTER_COUNT] = {
 	[MACHINE_THROTTLED_NS] = "throttled_ns",
 	[MACHINE_THROTTLED_PERIODS] = "throttled_periods",
 	[MACHINE_QUOTA_MILLICORES] = "quota_millicores",
+	[MACHINE_FREQUENCY_MHZ] = "frequency_mhz",
+	[MACHINE_GROUP_MEMORY_BYTES] = "cgroup_memory_bytes",
+	[MACHINE_GROUP_MEMORY_LIMIT_BYTES] = "cgroup_memory_limit_bytes",
 };
 
 const char *machine_counter_name(enum machine_counter counter)
@@ -87,22 +91,45 @@ void machine_counters_parse_cpu_max(struct machine_counters *c, const char *text
 		set(c, MACHINE_QUOTA_MILLICORES, quota * 1000 / period);
 }
 
+/* A number of bytes, or "max" */
+void machine_counters_parse_memory(struct machine_counters *c, enum machine_counter counter, const char *text)
+{
+	uint64_t bytes;
+
+	if (proc_number(&text, &bytes) && (*text == '\n' || *text == '\0'))
+		set(c, counter, bytes);
+}
+
 /* ---- Files ------------------------------------------------------------------- */
 
-/* The group of this process in the second version of control groups: the line "0::PATH". */
-static int group_path(char *path, size_t size)
+/*
+ * The second version of control groups has the line "0::PATH".  A path that
+ * begins with ".." is of a group outside of what this process can see.
+ */
+int machine_group_path(const char *text, char *path, size_t size)
 {
-	char text[4096], line[1024];
-	const char *at = text;
-	int fd = proc_open(getpid(), 0, "cgroup"), n = -1;
+	char line[1024];
+
+	while (proc_line(&text, line, sizeof line)) {
+		int n;
+
+		if (strncmp(line, "0::/", 4) != 0)
+			continue;
+		n = snprintf(path, size, "/sys/fs/cgroup%s", strcmp(line + 3, "/") == 0 ? "" : line + 3);
+		return strncmp(line + 3, "/..", 3) != 0 && strlen(line) < sizeof line - 1 && (size_t)n < size ? 0 : -ENOENT;
+	}
+	return -ENOENT;
+}
+
+static int group_path(pid_t pid, char *path, size_t size)
+{
+	char text[4096];
+	int fd = proc_open(pid, 0, "cgroup");
 
 	(void)proc_reread(fd, text, sizeof text);
 	if (fd >= 0)
 		close(fd);
-	while (proc_line(&at, line, sizeof line))
-		if (strncmp(line, "0::/", 4) == 0)
-			n = snprintf(path, size, "/sys/fs/cgroup%s", strcmp(line + 3, "/") == 0 ? "" : line + 3);
-	return n > 0 && (size_t)n < size ? 0 : -1;
+	return machine_group_path(text, path, size);
 }
 
 static int open_in(const char *folder, const char *name)
@@ -113,16 +140,18 @@ static int open_in(const char *folder, const char *name)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-void machine_files_open(struct machine_files *files)
+void machine_files_open(struct machine_files *files, pid_t pid)
 {
 	static const char *const paths[] = { "/proc/stat", "/proc/pressure/cpu", "/proc/pressure/memory", "/proc/pressure/io" };
+	static const char *const group_names[] = { "cpu.stat", "cpu.max", "memory.current", "memory.max" };
 	char group[1100];
-	bool grouped = group_path(group, sizeof group) == 0;
+	bool grouped = group_path(pid, group, sizeof group) == 0;
 
 	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
 		files->fds[i] = open(paths[i], O_RDONLY | O_CLOEXEC);
-	files->fds[4] = grouped ? open_in(group, "cpu.stat") : -1;
-	files->fds[5] = grouped ? open_in(group, "cpu.max") : -1;
+	for (size_t i = 0; i < sizeof group_names / sizeof group_names[0]; i++)
+		files->fds[4 + i] = grouped ? open_in(group, group_names[i]) : -1;
+	cpu_frequency_open(&files->frequency);
 }
 
 void machine_files_close(struct machine_files *files)
@@ -130,10 +159,25 @@ void machine_files_close(struct machine_files *files)
 	for (size_t i = 0; i < MACHINE_FILES; i++)
 		if (files->fds[i] >= 0)
 			close(files->fds[i]);
+	cpu_frequency_close(&files->frequency);
 	*files = (struct machine_files)MACHINE_FILES_INIT;
 }
 
-void machine_files_read(const struct machine_files *files, struct machine_counters *ret)
+/* What need not be read so often. */
+static void read_rest(struct machine_files *files, struct machine_counters *c)
+{
+	uint64_t mhz = cpu_frequency_read(&files->frequency);
+	char text[64];
+
+	if (mhz)
+		set(c, MACHINE_FREQUENCY_MHZ, mhz);
+	if (proc_reread(files->fds[6], text, sizeof text) > 0)
+		machine_counters_parse_memory(c, MACHINE_GROUP_MEMORY_BYTES, text);
+	if (proc_reread(files->fds[7], text, sizeof text) > 0)
+		machine_counters_parse_memory(c, MACHINE_GROUP_MEMORY_LIMIT_BYTES, text);
+}
+
+void machine_files_read(struct machine_files *files, bool all, struct machine_counters *ret)
 {
 	static const enum machine_counter pressures[] = { MACHINE_PRESSURE_CPU_NS, MACHINE_PRESSURE_MEMORY_NS,
 							  MACHINE_PRESSURE_IO_NS };
@@ -149,5 +193,7 @@ void machine_files_read(const struct machine_files *files, struct machine_counte
 		machine_counters_parse_cpu_stat(&c, text);
 	if (proc_reread(files->fds[5], text, sizeof text) > 0)
 		machine_counters_parse_cpu_max(&c, text);
+	if (all)
+		read_rest(files, &c);
 	*ret = c;
 }

@@ -1,11 +1,16 @@
 /*
  * machine_counters.h - how busy the machine is, and what holds its programs up: processor time of all, time that it was
- * owed (steal), pressure (PSI), and the quota of the control group that this process is in.
+ * owed (steal), how fast its processors run, pressure (PSI), and what the control group of a process may use and uses.
  */
 #ifndef SYSTEM_MACHINE_COUNTERS_H
 #define SYSTEM_MACHINE_COUNTERS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+#include "system/cpu_frequency.h"
 
 enum machine_counter {
 	MACHINE_BUSY_NS, /* of all processors together */
@@ -17,6 +22,9 @@ enum machine_counter {
 	MACHINE_THROTTLED_NS, /* of the control group */
 	MACHINE_THROTTLED_PERIODS,
 	MACHINE_QUOTA_MILLICORES, /* absent when there is none */
+	MACHINE_FREQUENCY_MHZ,
+	MACHINE_GROUP_MEMORY_BYTES, /* of the control group */
+	MACHINE_GROUP_MEMORY_LIMIT_BYTES, /* absent when there is none */
 	MACHINE_COUNTER_COUNT
 };
 const char *machine_counter_name(enum machine_counter counter);
@@ -31,14 +39,23 @@ void machine_counters_parse_stat(struct machine_counters *counters, const char *
 void machine_counters_parse_pressure(struct machine_counters *counters, enum machine_counter counter, const char *text);
 void machine_counters_parse_cpu_stat(struct machine_counters *counters, const char *text);
 void machine_counters_parse_cpu_max(struct machine_counters *counters, const char *text);
+void machine_counters_parse_memory(struct machine_counters *counters, enum machine_counter counter, const char *text);
 
-#define MACHINE_FILES 6
+/* The folder of a control group, from the text of /proc/PID/cgroup.  0, or -ENOENT: in none of the second version. */
+int machine_group_path(const char *text, char *path, size_t size);
+
+#define MACHINE_FILES 8
 struct machine_files {
 	int fds[MACHINE_FILES]; /* -1: there is none */
+	struct cpu_frequency frequency;
 };
-#define MACHINE_FILES_INIT { { -1, -1, -1, -1, -1, -1 } }
-void machine_files_open(struct machine_files *files);
+#define MACHINE_FILES_INIT { .fds = { -1, -1, -1, -1, -1, -1, -1, -1 }, .frequency = CPU_FREQUENCY_INIT }
+
+/* The control group is that of process pid, as it is now. */
+void machine_files_open(struct machine_files *files, pid_t pid);
 void machine_files_close(struct machine_files *files);
-void machine_files_read(const struct machine_files *files, struct machine_counters *ret);
+
+/* `all`: those that need not be read more than once a second as well (frequency, memory). */
+void machine_files_read(struct machine_files *files, bool all, struct machine_counters *ret);
 
 #endif

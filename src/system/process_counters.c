@@ -23,6 +23,7 @@ static const char *const names[PROCESS_COUNTER_COUNT] = {
 	[PROCESS_WRITTEN_BYTES] = "write_bytes",
 	[PROCESS_VOLUNTARY_SWITCHES] = "voluntary_switches",
 	[PROCESS_INVOLUNTARY_SWITCHES] = "involuntary_switches",
+	[PROCESS_PSS_BYTES] = "pss_bytes",
 };
 
 const char *process_counter_name(enum process_counter counter)
@@ -30,7 +31,7 @@ const char *process_counter_name(enum process_counter counter)
 	return (unsigned)counter < PROCESS_COUNTER_COUNT ? names[counter] : "";
 }
 
-static void set(struct process_counters *c, enum process_counter counter, uint64_t value)
+void process_counters_set(struct process_counters *c, enum process_counter counter, uint64_t value)
 {
 	c->values[counter] = value;
 	c->known |= 1u << counter;
@@ -76,14 +77,14 @@ int process_counters_parse_stat(struct process_counters *c, const char *text)
 		return -EINVAL;
 	c->state = (char)w[STAT_FIRST];
 	c->parent = (pid_t)w[4];
-	set(c, PROCESS_MINOR_FAULTS, w[10]);
-	set(c, PROCESS_MAJOR_FAULTS, w[12]);
-	set(c, PROCESS_USER_NS, w[14] * ns);
-	set(c, PROCESS_SYSTEM_NS, w[15] * ns);
-	set(c, PROCESS_CHILDREN_NS, (w[16] + w[17]) * ns);
-	set(c, PROCESS_THREADS, w[20]);
+	process_counters_set(c, PROCESS_MINOR_FAULTS, w[10]);
+	process_counters_set(c, PROCESS_MAJOR_FAULTS, w[12]);
+	process_counters_set(c, PROCESS_USER_NS, w[14] * ns);
+	process_counters_set(c, PROCESS_SYSTEM_NS, w[15] * ns);
+	process_counters_set(c, PROCESS_CHILDREN_NS, (w[16] + w[17]) * ns);
+	process_counters_set(c, PROCESS_THREADS, w[20]);
 	c->birth = w[22];
-	set(c, PROCESS_RSS_BYTES, w[24] * (uint64_t)sysconf(_SC_PAGESIZE));
+	process_counters_set(c, PROCESS_RSS_BYTES, w[24] * (uint64_t)sysconf(_SC_PAGESIZE));
 	c->memory = w[26] ^ w[28] << 1; /* of code and of the stack, both at random places */
 	return 0;
 }
@@ -104,7 +105,7 @@ static void parse_keys(struct process_counters *c, const char *text, const struc
 			uint64_t value;
 
 			if (strncmp(line, keys[i].name, size) == 0 && line[size] == ':' && proc_number(&at, &value))
-				set(c, keys[i].counter, value);
+				process_counters_set(c, keys[i].counter, value);
 		}
 }
 

@@ -22,8 +22,9 @@ enum process_counter {
 	PROCESS_WRITE_CALLS,
 	PROCESS_READ_BYTES, /* from disks */
 	PROCESS_WRITTEN_BYTES,
-	PROCESS_VOLUNTARY_SWITCHES,
+	PROCESS_VOLUNTARY_SWITCHES, /* of the main thread: others' are in their ledgers, as slices */
 	PROCESS_INVOLUNTARY_SWITCHES,
+	PROCESS_PSS_BYTES, /* see process_memory.h */
 	PROCESS_COUNTER_COUNT
 };
 const char *process_counter_name(enum process_counter counter);
@@ -36,6 +37,8 @@ struct process_counters {
 	pid_t parent;
 	char state; /* as the kernel abbreviates it: 'Z' has ended, but for who is to be told */
 };
+
+void process_counters_set(struct process_counters *counters, enum process_counter counter, uint64_t value);
 
 /* What a file says is added to *counters.  0, or -EINVAL. */
 int process_counters_parse_stat(struct process_counters *counters, const char *text);

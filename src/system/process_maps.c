@@ -10,34 +10,55 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/buffer.h"
 #include "system/elf_symbol.h"
 #include "system/proc.h"
 
 #define TEXT_MAX (16u << 20) /* bytes of a `maps` that are read */
 #define MAPS_MAX 65536u
+#define PAUSE_NS 1000000000 /* between two looks at the maps of a process */
 
 void process_maps_release(struct process_maps *maps)
 {
 	free(maps->maps);
+	buffer_release(&maps->paths);
 	*maps = (struct process_maps)PROCESS_MAPS_INIT;
 }
 
 /* ---- The text ---------------------------------------------------------------- */
 
+static bool begins_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 static bool is_pool(const char *name)
 {
-	static const char *const libraries[] = { "libgomp", "libiomp", "libomp" };
+	return begins_with(name, "libgomp") || begins_with(name, "libiomp") || begins_with(name, "libomp");
+}
 
-	for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
-		if (strncmp(name, libraries[i], strlen(libraries[i])) == 0)
-			return true;
-	return false;
+static bool is_profiler(const char *path, const char *name)
+{
+	static const char folder[] = "/inferscope/";
+	bool ours = name - path >= (ptrdiff_t)strlen(folder) && begins_with(name - strlen(folder), folder);
+
+	return begins_with(name, "libinferscope") || (ours && (begins_with(name, "_tracer.") || begins_with(name, "_engine.")));
+}
+
+static bool has_python_s_name(const char *name)
+{
+	return begins_with(name, "libpython") || begins_with(name, "python");
 }
 
 static bool is_python(const char *path, const char *name, const char *exe)
 {
-	return strncmp(name, "libpython", 9) == 0 || strncmp(name, "python", 6) == 0 || (exe[0] && strcmp(path, exe) == 0);
+	return has_python_s_name(name) || (exe[0] && strcmp(path, exe) == 0);
 }
 
 static void note_python(struct process_maps *maps, const struct process_map *map, const char *path)
@@ -62,6 +83,28 @@ static int add_map(struct process_maps *maps, const struct process_map *map)
 	return 0;
 }
 
+/* The parts of a file follow each other, and have one copy of its path. */
+static int keep_path(struct process_maps *maps, const char *path, uint32_t *ret)
+{
+	const struct process_map *last = maps->count ? &maps->maps[maps->count - 1] : NULL;
+
+	if (last && strcmp(process_maps_path(maps, last), path) == 0) {
+		*ret = last->path;
+		return 0;
+	}
+	*ret = (uint32_t)maps->paths.size; /* less than the text */
+	return buffer_append(&maps->paths, path, strlen(path) + 1);
+}
+
+static void strip_deleted(char *path)
+{
+	static const char mark[] = " (deleted)";
+	size_t size = strlen(path);
+
+	if (size >= strlen(mark) && strcmp(path + size - strlen(mark), mark) == 0)
+		path[size - strlen(mark)] = '\0';
+}
+
 /* BEGIN-END rwxp OFFSET MAJOR:MINOR INODE PATH */
 static int parse_line(struct process_maps *maps, const char *line, const char *exe)
 {
@@ -69,18 +112,24 @@ static int parse_line(struct process_maps *maps, const char *line, const char *e
 	unsigned long long begin, end, offset, inode;
 	char rights[5], path[4096] = "";
 	const char *name;
+	int rc;
 
 	if (sscanf(line, "%llx-%llx %4s %llx %*x:%*x %llu %4095[^\n]", &begin, &end, rights, &offset, &inode, path) < 5 ||
-	    strlen(rights) != 4 || end <= begin || inode == 0)
+	    strlen(rights) != 4 || end <= begin || (inode == 0 && rights[2] != 'x'))
 		return 0;
-	name = strrchr(path, '/');
-	name = name ? name + 1 : path;
+	strip_deleted(path);
+	name = last_part(path);
 	map = (struct process_map){ .begin = begin, .end = end, .offset = offset, .inode = inode,
 				    .code = rights[2] == 'x', .shared = rights[3] == 's' };
 	map.pool = map.code && is_pool(name);
-	if (offset == 0 && is_python(path, name, exe))
+	map.profiler = map.code && is_profiler(path, name);
+	map.interpreter = map.code && has_python_s_name(name);
+	if (offset == 0 && inode && is_python(path, name, exe))
 		note_python(maps, &map, path);
-	return map.code || map.shared ? add_map(maps, &map) : 0;
+	if (!map.code && !map.shared)
+		return 0;
+	rc = keep_path(maps, path, &map.path);
+	return rc ? rc : add_map(maps, &map);
 }
 
 int process_maps_parse(struct process_maps *maps, const char *text, const char *exe)
@@ -89,9 +138,20 @@ int process_maps_parse(struct process_maps *maps, const char *text, const char *
 	int rc = 0;
 
 	maps->count = maps->python_count = 0;
+	buffer_clear(&maps->paths);
 	while (rc == 0 && proc_line(&text, line, sizeof line))
 		rc = parse_line(maps, line, exe);
 	return rc;
+}
+
+const char *process_maps_path(const struct process_maps *maps, const struct process_map *map)
+{
+	return (const char *)maps->paths.data + map->path;
+}
+
+const char *process_maps_name(const struct process_maps *maps, const struct process_map *map)
+{
+	return last_part(process_maps_path(maps, map));
 }
 
 const struct process_map *process_maps_find(const struct process_maps *maps, uint64_t address)
@@ -156,9 +216,9 @@ static int symbol_of(int fd, const struct stat *st, struct elf_symbol *ret)
 }
 
 /* The file as the process sees it, which may have another root than we. */
-static int open_same(pid_t pid, const struct process_python *p, struct stat *st)
+static int open_same(pid_t pid, const char *seen, uint64_t inode, struct stat *st)
 {
-	char path[sizeof p->path + 32];
+	char path[4096 + 32];
 
 	for (int other_root = 0; other_root < 2; other_root++) {
 		char root[32] = "";
@@ -166,9 +226,9 @@ static int open_same(pid_t pid, const struct process_python *p, struct stat *st)
 
 		if (other_root)
 			snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
-		snprintf(path, sizeof path, "%s%s", root, p->path);
+		snprintf(path, sizeof path, "%s%s", root, seen);
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		if (fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_ino == p->inode)
+		if (fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_ino == inode)
 			return fd;
 		if (fd >= 0)
 			close(fd);
@@ -176,11 +236,19 @@ static int open_same(pid_t pid, const struct process_python *p, struct stat *st)
 	return -ENOENT;
 }
 
+int process_maps_open(const struct process_maps *maps, pid_t pid, const struct process_map *map)
+{
+	const char *path = process_maps_path(maps, map);
+	struct stat st;
+
+	return map->inode && path[0] == '/' ? open_same(pid, path, map->inode, &st) : -ENOENT;
+}
+
 static bool locate(struct process_maps *maps, pid_t pid, const struct process_python *p)
 {
 	struct elf_symbol symbol;
 	struct stat st;
-	int fd = open_same(pid, p, &st), rc = -ENOENT;
+	int fd = open_same(pid, p->path, p->inode, &st), rc = -ENOENT;
 
 	if (fd >= 0) {
 		rc = symbol_of(fd, &st, &symbol);
@@ -193,12 +261,24 @@ static bool locate(struct process_maps *maps, pid_t pid, const struct process_py
 	return maps->runtime_end > maps->runtime_begin;
 }
 
+/* The interpreter is the file that has the runtime; where none is found, the names of the files have to do. */
+static void mark_interpreter(struct process_maps *maps, const struct process_python *p)
+{
+	for (size_t i = 0; i < maps->count; i++) {
+		struct process_map *map = &maps->maps[i];
+
+		map->interpreter = map->code && map->inode == p->inode && strcmp(process_maps_path(maps, map), p->path) == 0;
+	}
+}
+
 static void locate_runtime(struct process_maps *maps, pid_t pid)
 {
 	maps->runtime_begin = maps->runtime_end = 0;
 	for (size_t i = 0; i < maps->python_count; i++)
-		if (locate(maps, pid, &maps->pythons[i]))
+		if (locate(maps, pid, &maps->pythons[i])) {
+			mark_interpreter(maps, &maps->pythons[i]);
 			return;
+		}
 	maps->runtime_begin = maps->runtime_end = 0;
 }
 
@@ -239,4 +319,16 @@ int process_maps_read(struct process_maps *maps, pid_t pid)
 		locate_runtime(maps, pid);
 	buffer_release(&text);
 	return rc;
+}
+
+const struct process_map *process_maps_look_up(struct process_maps *maps, pid_t pid, uint64_t address, int64_t now_ns)
+{
+	const struct process_map *map = process_maps_find(maps, address);
+
+	if (map || now_ns < maps->next_read_ns)
+		return map;
+	(void)process_maps_read(maps, pid); /* where it is forbidden, little is known */
+	maps->read_ns = now_ns;
+	maps->next_read_ns = now_ns + PAUSE_NS;
+	return process_maps_find(maps, address);
 }

@@ -11,8 +11,6 @@
 
 #include "system/proc.h"
 
-#define MAPS_PAUSE_NS 1000000000 /* between two looks at the maps of a process */
-
 /* ---- Which call is of what sort ---------------------------------------------- */
 
 enum call_sort {
@@ -151,41 +149,29 @@ static size_t peek(pid_t pid, uint64_t address, void *data, size_t size)
 	return n > 0 ? (size_t)n : 0;
 }
 
-static void look_at_maps(struct wait_process *p, int64_t now_ns)
-{
-	if (now_ns < p->maps.next_read_ns)
-		return;
-	(void)process_maps_read(&p->maps, p->pid); /* when it is forbidden, the lock of the interpreter is a lock like others */
-	p->maps.next_read_ns = now_ns + MAPS_PAUSE_NS;
-}
-
 /* ---- Futexes ----------------------------------------------------------------- */
 
 static void find_futex(struct wait_process *p, const struct thread_syscall *call, int64_t now_ns, struct wait_object *ret)
 {
 	uint64_t address = call->args[0];
 	bool private = call->args[1] & FUTEX_PRIVATE_FLAG;
-	const struct process_map *code = process_maps_find(&p->maps, call->pc), *shared;
+	const struct process_map *code, *shared = NULL;
 	char text[64];
+	bool pool;
 
-	if (!code) { /* a library that has been loaded since, or the first look at the process */
-		look_at_maps(p, now_ns);
-		code = process_maps_find(&p->maps, call->pc);
-	}
+	code = process_maps_look_up(&p->maps, p->pid, call->pc, now_ns); /* also where the runtime is, at the first time */
+	pool = code && code->pool;
 	if (process_maps_is_gil(&p->maps, address)) {
 		wait_object_set(ret, THREAD_GIL, "");
 		return;
 	}
 	snprintf(text, sizeof text, "futex:0x%llx", (unsigned long long)address);
-	shared = private ? NULL : process_maps_find(&p->maps, address);
-	if (!private && !shared) { /* a semaphore that has been mapped since */
-		look_at_maps(p, now_ns);
-		shared = process_maps_find(&p->maps, address);
-	}
+	if (!private) /* a semaphore may have been mapped since */
+		shared = process_maps_look_up(&p->maps, p->pid, address, now_ns);
 	if (shared && shared->shared)
 		snprintf(text, sizeof text, "shared:%llu+%llu", (unsigned long long)shared->inode,
 			 (unsigned long long)(address - shared->begin + shared->offset));
-	wait_object_set(ret, code && code->pool ? THREAD_BARRIER : THREAD_LOCK, text);
+	wait_object_set(ret, pool ? THREAD_BARRIER : THREAD_LOCK, text);
 }
 
 /* ---- Descriptors ------------------------------------------------------------- */

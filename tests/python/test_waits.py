@@ -11,6 +11,7 @@ import sys
 import textwrap
 import time
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,7 @@ from interpreters import all_pythons
 from recording import INFERSCOPE, PATIENCE, run_to_end
 
 SAMPLE, COUNTER = 6, 4
+COMPLETE = 2
 STATES, HOST, WIDE = 6, 7, 4
 PYTHON = sys.executable
 
@@ -37,10 +39,10 @@ class Watched:
         for event in self.trace.events:
             track = self.trace.tracks[event.track]
             name = self.trace.strings.get(event.name, "")
-            if track["kind"] == STATES and event.kind == SAMPLE:
+            if track["kind"] == STATES and event.kind == SAMPLE and event.phase == COMPLETE:
                 self.ms[track["id"]][name] += self.length(event.time, event.time + event.duration)
                 self.samples[track["id"]][name] += event.count
-                if event.metadata:
+                if event.metadata and "what" in event.metadata:
                     self.what[track["id"], name].add(event.metadata["what"])
             elif event.kind == COUNTER:
                 self.ledger[track["kind"], track["id"]][name].append((event.time, event.integer))
@@ -71,7 +73,7 @@ def watch(folder, code, *options, python=PYTHON, arguments=()):
 
 def watch_command(folder, command, *options):
     path = folder / "trace.sbt"
-    status, out = run_to_end([INFERSCOPE, "run", "--waits", "--trace", path, *options, "--", *command])
+    status, out = run_to_end([INFERSCOPE, "run", "--waits", "on", "--trace", path, *options, "--", *command])
     return Watched(path, status, out)
 
 
@@ -107,8 +109,55 @@ def test_states_cover_a_thread_s_life_without_gaps_or_overlaps(tmp_path):
     seen = watch(tmp_path, "import time\nfor _ in range(40): time.sleep(0.02); sum(range(200000))", "--calls", "off")
     tracks = [number for number, track in seen.trace.tracks.items() if track["kind"] == STATES]
     for number in tracks:
-        events = [e for e in seen.trace.events if e.track == number and e.kind == SAMPLE]
+        events = states_of(seen, number)
         assert all(a.time + a.duration == b.time for a, b in zip(events, events[1:]))
+
+
+def states_of(seen, track):
+    return [e for e in seen.trace.events if e.track == track and e.kind == SAMPLE and e.phase == COMPLETE]
+
+
+def waits_of(seen, thread, name):
+    """The waits of one kind, each as its parts: (begin, end) in ns."""
+    track = next(number for number, t in seen.trace.tracks.items() if t["kind"] == STATES and t["id"] == thread)
+    waits = []
+    for event in states_of(seen, track):
+        if seen.trace.strings[event.name] == name:
+            part = seen.trace.ns(event.time), seen.trace.ns(event.time + event.duration)
+            if (event.metadata or {}).get("continues"):
+                waits[-1].append(part)
+            else:
+                assert event.count >= 1
+                waits.append([part])
+    return waits
+
+
+def test_each_wait_is_one_state_and_begins_inside_it(tmp_path):
+    seen = watch(tmp_path, """
+        import time
+        raw = time.CLOCK_MONOTONIC_RAW
+        for _ in range(40):
+            begin = time.clock_gettime_ns(raw)
+            time.sleep(0.05)
+            print("nap=%d,%d" % (begin, time.clock_gettime_ns(raw)), flush=True)
+    """, "--calls", "off")
+    naps = [tuple(map(int, word[4:].split(","))) for word in seen.out.split() if word.startswith("nap=")]
+    waits = waits_of(seen, main_of(seen), "sleep")
+    slack = 100_000
+    around = [[n for n, (a, b) in enumerate(naps) if a - slack <= wait[0][0] <= b + slack] for wait in waits]
+    assert len(naps) == 40 and all(len(numbers) == 1 for numbers in around)
+    found = [numbers[0] for numbers in around]
+    assert len(set(found)) >= 36 and len(found) <= len(set(found)) + 2  # one each, hardly ever two
+    late = [wait[-1][1] - naps[number][1] for wait, number in zip(waits, found)]
+    assert sorted(late)[len(late) // 2] < 25_000_000  # until the next look
+
+
+def test_a_long_wait_is_one_in_parts(tmp_path):
+    seen = watch(tmp_path, "import time; time.sleep(3.5)", "--calls", "off")
+    waits = waits_of(seen, main_of(seen), "sleep")
+    assert len(waits) == 1 and len(waits[0]) >= 3
+    assert waits[0][-1][1] - waits[0][0][0] > 3.3e9
+    assert all(a[1] == b[0] for a, b in zip(waits[0], waits[0][1:]))
 
 
 @pytest.fixture(name="spinner", scope="module")
@@ -393,6 +442,46 @@ def test_counters_of_the_process_and_the_machine(tmp_path):
     assert host["host_busy_ns"][-1][1] > host["host_busy_ns"][0][1]
 
 
+def readable(path):
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
+
+
+def own_group():
+    """The folder of the control group that programs of this test are in."""
+    paths = [line[3:] for line in readable("/proc/self/cgroup").splitlines() if line.startswith("0::/")]
+    return Path("/sys/fs/cgroup" + paths[0]) if paths else Path("/nonexistent")
+
+
+def knows_frequency():
+    return bool(list(Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_cur_freq"))
+                or "\ncpu MHz" in readable("/proc/cpuinfo"))
+
+
+def test_counters_that_are_read_rarely_are_there_where_the_machine_has_them(tmp_path):
+    seen = watch(tmp_path, """
+        import time
+        memory = bytearray(64 << 20)
+        time.sleep(3.5)
+    """, "--calls", "off")
+    counters, host = seen.ledger[WIDE, main_of(seen)], seen.ledger[HOST, 0]
+    if readable("/proc/self/smaps_rollup"):
+        (_, pss), = counters["pss_bytes"]  # one, since the next would be 10 s later
+        assert 64 << 20 <= pss <= max(value for _, value in counters["rss_bytes"])
+    assert ("frequency_mhz" in host) == knows_frequency()
+    assert all(50 < mhz < 20_000 for _, mhz in host["frequency_mhz"]) and len(host["frequency_mhz"]) <= 7
+    nodes = [name for name in counters if name.startswith("numa_node")]
+    if readable("/sys/devices/system/node/online").strip() in ("", "0"):
+        assert nodes == []
+    else:
+        assert sum(counters[name][-1][1] for name in nodes) >= 64 << 20
+    limit = readable(own_group() / "memory.max").strip()
+    assert ("cgroup_memory_bytes" in host) == bool(readable(own_group() / "memory.current"))
+    assert [value for _, value in host["cgroup_memory_limit_bytes"]] == ([int(limit)] if limit not in ("", "max") else [])
+
+
 # ---- A program is none the worse ------------------------------------------------
 
 
@@ -456,7 +545,7 @@ def test_a_child_that_nobody_waits_for_does_not_run(tmp_path):
 
 def test_record_watches_whom_it_records_for(tmp_path):
     path = tmp_path / "trace.sbt"
-    with subprocess.Popen([INFERSCOPE, "record", "--waits", "--trace", path, "--for", str(os.getpid())], text=True,
+    with subprocess.Popen([INFERSCOPE, "record", "--waits", "on", "--trace", path, "--for", str(os.getpid())], text=True,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as recorder:
         recorder.stdout.readline()
         time.sleep(1)

@@ -1,0 +1,176 @@
+/* watch_sample.c - where threads run: their samples of the program counter become records. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "record/watch_state.h"
+
+#define BUSY_NS 2000000u        /* processor time of a thread that is worth sampling; most threads of pools never get there */
+#define SWITCH_NS 3000          /* that a thread loses when it gets a processor and loses it again, where a timer costs most */
+#define COST_PART 50            /* of a thread's processor time, and */
+#define COST_IDLE_PART 1000     /* of the time in all, that sampling may take */
+#define DEBT_MAX_NS 100000000
+#define CLOCK_PAUSE_NS 50000000 /* between readings of the clocks */
+#define CLOCK_SPAN_NS 2000000000
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* ---- Clocks ------------------------------------------------------------------ */
+
+/* Samples carry nanoseconds: those of our own clock, where it has such, else of the one that runs at its rate. */
+static clockid_t clock_of_samples(const struct watch *w)
+{
+	return w->clock == CLOCK_SOURCE_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_RAW;
+}
+
+static bool is_in_ticks(const struct watch *w)
+{
+	return w->clock == CLOCK_SOURCE_TSC || w->clock == CLOCK_SOURCE_ARM;
+}
+
+void watch_clock_read(struct watch *w)
+{
+	if (w->clock_new.raw_ns - w->clock_old.raw_ns >= CLOCK_SPAN_NS)
+		w->clock_old = w->clock_new;
+	clock_read_all(w->clock, &w->clock_new);
+	if (w->clock_old.raw_ns == 0)
+		w->clock_old = w->clock_new;
+}
+
+static uint64_t ticks_at(const struct watch *w, int64_t ns)
+{
+	const struct clock_reading *a = &w->clock_old, *b = &w->clock_new;
+	double rate = (double)w->ticks_a_slot / WATCH_SLOT_NS;
+
+	if (!is_in_ticks(w))
+		return (uint64_t)ns;
+	if (b->raw_ns - a->raw_ns >= CLOCK_PAUSE_NS)
+		rate = (double)(b->ticks - a->ticks) / (double)(b->raw_ns - a->raw_ns);
+	return (uint64_t)(b->ticks + (int64_t)((double)(ns - b->raw_ns) * rate));
+}
+
+static int64_t monotonic_at(const struct watch *w, int64_t ns)
+{
+	return w->clock == CLOCK_SOURCE_MONOTONIC ? ns : ns + (w->clock_new.monotonic_ns - w->clock_new.raw_ns);
+}
+
+/* ---- Beginning and end ------------------------------------------------------- */
+
+static bool has_room(const struct watch *w, const struct watched_thread *t)
+{
+	return w->samplers < (t->main ? w->sampler_limit : w->sampler_limit - w->sampler_limit / 4);
+}
+
+/* The kernel may not let us see what threads do in it. */
+static int open_sampler(struct watch *w, struct watched_thread *t)
+{
+	int rc = cpu_sampler_open(&t->sampler, t->tid, clock_of_samples(w), w->reach);
+
+	if (w->reach != CPU_SAMPLER_KERNEL || w->totals.reach != CPU_SAMPLER_NONE || (rc != -EACCES && rc != -EPERM))
+		return rc;
+	rc = cpu_sampler_open(&t->sampler, t->tid, clock_of_samples(w), CPU_SAMPLER_USER);
+	if (rc == 0)
+		w->reach = CPU_SAMPLER_USER;
+	return rc;
+}
+
+void watch_sampler_begin(struct watch *w, struct watched_thread *t)
+{
+	int rc;
+
+	if (t->sampler_tried || w->reach == CPU_SAMPLER_NONE || !has_room(w, t) || (!t->main && t->ledger.run_ns < BUSY_NS))
+		return;
+	t->sampler_tried = true;
+	rc = open_sampler(w, t);
+	if (rc == -ENOSYS)
+		w->reach = CPU_SAMPLER_NONE;
+	if (rc != 0)
+		return;
+	w->totals.reach = w->reach;
+	w->samplers++;
+	t->sampled = t->ledger;
+}
+
+void watch_sampler_end(struct watch *w, struct watched_thread *t)
+{
+	if (t->sampler.fd < 0)
+		return;
+	watch_sampler_read(w, t, true);
+	w->samplers--;
+	cpu_sampler_close(&t->sampler);
+}
+
+/* ---- Reading ----------------------------------------------------------------- */
+
+/* A place that the maps do not explain has to wait for the next look at them, unless there has been one since. */
+static bool may_wait(const struct watch *w, const struct watched_thread *t, const struct cpu_sample *sample)
+{
+	return !cpu_sampler_is_full(&t->sampler) && t->process->wait.maps.read_ns < monotonic_at(w, sample->time_ns);
+}
+
+static bool take(struct watch *w, const struct watched_thread *t, const struct cpu_sample *sample, int64_t now, bool last)
+{
+	struct watch_record record = { .kind = WATCH_CPU_SAMPLE, .time = ticks_at(w, sample->time_ns) };
+	struct code_place place;
+
+	if (!code_place_find(&t->process->code, sample->pc, sample->kernel, now, &place) && !last && may_wait(w, t, sample))
+		return false;
+	record.state = (uint8_t)place.sort;
+	memcpy(record.what, place.what, sizeof place.what);
+	watch_put_thread(w, t, &record);
+	return true;
+}
+
+void watch_sampler_read(struct watch *w, struct watched_thread *t, bool last)
+{
+	struct cpu_sample sample;
+	int64_t now;
+
+	if (t->sampler.fd < 0 || !cpu_sampler_peek(&t->sampler, &sample))
+		return;
+	now = now_ns();
+	if (now - w->clock_new.monotonic_ns >= CLOCK_PAUSE_NS)
+		watch_clock_read(w);
+	while (cpu_sampler_peek(&t->sampler, &sample) && take(w, t, &sample, now, last))
+		cpu_sampler_drop(&t->sampler);
+	w->totals.lost_samples += t->sampler.lost;
+	t->sampler.lost = 0;
+}
+
+/* ---- What it costs the thread ------------------------------------------------ */
+
+/* What it owes after so much time. */
+static int64_t debt(const struct watched_thread *t, int64_t passed_ns)
+{
+	int64_t run = (int64_t)(t->ledger.run_ns - t->sampled.run_ns), slices = (int64_t)(t->ledger.slices - t->sampled.slices);
+	int64_t cost = t->sampler_rests ? 0 : slices * SWITCH_NS;
+	int64_t sum = t->debt_ns + cost - run / COST_PART - passed_ns / COST_IDLE_PART;
+
+	return sum < 0 ? 0 : sum > DEBT_MAX_NS ? DEBT_MAX_NS : sum;
+}
+
+/*
+ * The kernel sets a timer whenever a sampled thread gets a processor.  One that gets it very often is sampled for a part of
+ * the time, and has no event in the rest: one that is merely disabled costs a third as much as one that is not.
+ */
+void watch_sampler_pace(struct watch *w, struct watched_thread *t, int64_t passed_ns)
+{
+	if (t->sampler.fd < 0 && !t->sampler_rests)
+		return;
+	t->debt_ns = debt(t, passed_ns);
+	t->sampled = t->ledger;
+	if (t->debt_ns > 0 && !t->sampler_rests) {
+		watch_sampler_end(w, t);
+		t->sampler_rests = true;
+		w->totals.rests++;
+	} else if (t->debt_ns == 0 && t->sampler_rests) {
+		t->sampler_rests = t->sampler_tried = false;
+		watch_sampler_begin(w, t);
+	}
+}
