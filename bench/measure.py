@@ -86,7 +86,7 @@ class Bench:
     def record(self, *command, env=None, on_start=None):
         """Runs a command under the recorder; what it prints, and what `info` says of its trace.  Nothing may be lost."""
         trace = self.scratch / "recorded.sbt"
-        result = self.run(self.inferscope, "run", "--trace", trace, "--", *command, env=env, on_start=on_start)
+        result = self.run(self.inferscope, "run", "--trace", trace, "--report", "none", "--", *command, env=env, on_start=on_start)
         info = json.loads(subprocess.check_output([self.inferscope, "info", "--format", "json", trace]))
         if info["lost"] != 0 or info["events"] != result.get("events", info["events"]):
             sys.exit(f"bench: {command[0]}: {info['events']} events recorded, {info['lost']} lost, "

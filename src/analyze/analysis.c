@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/host_parts.h"
 #include "analyze/parts.h"
 
 /* Devices that never did anything are none: a trace may list all of a host. */
@@ -71,8 +72,9 @@ static int run_parts(struct parts *p)
 {
 	/* in order: some use what others found */
 	static int (*const all[])(struct parts *) = {
-		analyze_threads,   analyze_devices,	analyze_tables,	   analyze_steps,    analyze_collectives,
-		analyze_integrity, analyze_idle_ranges, analyze_breakdown, analyze_overhead, analyze_findings, analyze_bottleneck,
+		analyze_threads,   analyze_devices,	analyze_tables,	   analyze_steps,    analyze_collectives, analyze_host,
+		analyze_integrity, analyze_idle_ranges, analyze_breakdown, analyze_overhead, analyze_findings,	  analyze_bottleneck,
+		analyze_notes,
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -93,6 +95,8 @@ int analysis_run(struct analysis **ret, const struct timeline *t, const struct a
 	if (!a)
 		return error_errno(err, -ENOMEM, "cannot analyze the trace");
 	a->timeline = t;
+	a->clock_margin = options && options->clock_margin ? *options->clock_margin : ANALYSIS_CLOCK_MARGIN;
+	a->thresholds = options && options->thresholds ? *options->thresholds : analysis_thresholds_initial;
 	rc = timeline_states_build(&a->states, t, options ? options->rules : NULL, err);
 	if (rc) {
 		free(a);
@@ -138,6 +142,7 @@ void analysis_free(struct analysis *a)
 	free(a->collectives.rows);
 	free(a->collectives.ranks);
 	free(a->findings.list);
+	analysis_host_release(&a->host);
 	timeline_states_release(&a->states);
 	free(a);
 }

@@ -14,6 +14,7 @@
 #define ANALYZE_ANALYSIS_H
 
 #include "analyze/findings.h"
+#include "analyze/host.h"
 #include "timeline/states.h"
 #include "timeline/timeline.h"
 
@@ -148,7 +149,8 @@ struct analysis_collectives {
 };
 
 /* "gpu_compute", "communication", "copy", "idle_host_late" and the other causes, "no_gpu_work"; of a trace without devices
- * "python", "operators", "scopes", "runtime", "waiting", "other", "unknown" (breakdown.c). */
+ * the owners of its spine's time (host.h), or, where nobody looked at threads from outside, "python", "operators", "scopes",
+ * "runtime", "waiting", "other", "unknown" (breakdown.c). */
 struct analysis_category {
 	const char *name;
 	int64_t duration;
@@ -157,6 +159,7 @@ struct analysis_category {
 struct analysis {
 	const struct timeline *timeline;
 	struct timeline_states states;
+	int64_t clock_margin; /* ns */
 
 	enum verdict verdict;
 	struct analysis_check *checks;
@@ -179,15 +182,24 @@ struct analysis {
 	size_t thread_count;
 	struct analysis_table scopes, operators, functions, calls; /* calls: of the GPU runtime */
 	struct analysis_collectives collectives;
+	struct analysis_thresholds thresholds;
+	struct analysis_host host;
 	struct analysis_findings findings;
 	struct analysis_bottleneck bottleneck;
+	struct finding_texts notes;
 };
 
 struct analysis_options {
 	const struct work_rules *rules; /* NULL: the built-in ones */
+	const struct analysis_thresholds *thresholds; /* NULL: the usual ones */
+	const int64_t *clock_margin; /* ns: the error of a clock that has no bound, and the largest that is fine; NULL: ANALYSIS_CLOCK_MARGIN */
 };
+#define ANALYSIS_CLOCK_MARGIN 1000000
 
 int analysis_run(struct analysis **ret, const struct timeline *t, const struct analysis_options *options, struct error *err);
 void analysis_free(struct analysis *a);
+
+/* By how much times of this clock may be off, as far as can be told, ns; NAN for the one clock of another tool's file. */
+double analysis_clock_error(const struct analysis *a, const struct timeline_clock *clock);
 
 #endif

@@ -5,8 +5,9 @@
  * mean, rounded so that the sum is exact.  "no_gpu_work" is the time before a
  * device's first work and after its last (of the headline window).
  *
- * Without: what the main thread did, by self times, and "unknown" for the time
- * in which it was in nothing that was recorded.
+ * Without: whose the time of the main thread was (host.h), or, where threads were
+ * not looked at from outside, what it did by self times, and "unknown" for the
+ * time in which it was in nothing that was recorded.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -91,6 +92,28 @@ static int break_down_devices(struct parts *p)
 	return 0;
 }
 
+/* The owners of the spine's time, the largest first. */
+static int break_down_spine(struct parts *p)
+{
+	const struct host_window *run = &p->a->host.run;
+	struct analysis *a = p->a;
+
+	a->breakdown = calloc(OWNER_COUNT, sizeof *a->breakdown);
+	if (!a->breakdown)
+		return -ENOMEM;
+	for (unsigned i = 0; i < OWNER_COUNT; i++) {
+		size_t at = a->category_count;
+
+		if (run->time[i] == 0)
+			continue;
+		for (; at > 0 && a->breakdown[at - 1].duration < run->time[i]; at--)
+			a->breakdown[at] = a->breakdown[at - 1];
+		a->breakdown[at] = (struct analysis_category){ host_owner_name(i), run->time[i] };
+		a->category_count++;
+	}
+	return 0;
+}
+
 static int break_down_thread(struct parts *p)
 {
 	static const struct analysis_thread nothing;
@@ -137,5 +160,7 @@ int analyze_breakdown(struct parts *p)
 		a->summary.idle = time_sum(a->summary.idle, device_window_idle(a->devices[d].window));
 		sum_copies(a, &a->devices[d]);
 	}
-	return a->device_count ? break_down_devices(p) : break_down_thread(p);
+	if (a->device_count)
+		return break_down_devices(p);
+	return a->host.run.looked ? break_down_spine(p) : break_down_thread(p);
 }

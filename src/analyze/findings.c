@@ -15,10 +15,16 @@
 #include "analyze/findings_parts.h"
 #include "base/array.h"
 
-#define SHARE_LEAST 0.05
-#define GAIN_LEAST 0.02
-#define SHARE_SEVERE 0.30
 #define CONFIDENCE_MOST 0.95 /* nobody has tried the fix */
+
+const struct analysis_thresholds analysis_thresholds_initial = {
+	.share_least = 0.05,
+	.gain_least = 0.02,
+	.share_severe = 0.30,
+	.bottleneck_idle = 0.10,
+	.bottleneck_copies = 0.20,
+	.bottleneck_gpu_to_cpu = 2.0,
+};
 
 void texts_add(struct finding_texts *texts, const char *format, ...)
 {
@@ -50,15 +56,16 @@ static double trust(const struct parts *p, const struct analysis_finding *f)
 
 int finding_add(struct parts *p, struct analysis_finding *f)
 {
+	const struct analysis_thresholds *limits = &p->a->thresholds;
 	struct analysis_findings *all = &p->a->findings;
 
 	f->share = share(f->owned, all->span);
-	if (f->share < SHARE_LEAST || f->gain < GAIN_LEAST)
+	if (f->share < limits->share_least || f->gain < limits->gain_least)
 		return 0;
 	f->gain_low = fmax(0, fmin(f->gain_low, f->gain));
 	f->gain_high = fmin(1, fmax(f->gain_high, f->gain));
-	f->severity = fmin(1, f->share / SHARE_SEVERE);
-	f->confidence = fmin(CONFIDENCE_MOST, f->confidence * trust(p, f));
+	f->severity = limits->share_severe > 0 ? fmin(1, f->share / limits->share_severe) : 1;
+	f->confidence = fmin(CONFIDENCE_MOST, f->confidence * (p->a->device_count ? trust(p, f) : 1));
 	if (ARRAY_GROW(all->list, all->capacity, all->count + 1) < 0)
 		return -ENOMEM;
 	all->list[all->count++] = *f;
@@ -69,21 +76,28 @@ static int compare(const void *a, const void *b)
 {
 	const struct analysis_finding *x = a, *y = b;
 
+	if (x->note != y->note)
+		return x->note ? 1 : -1;
 	if (x->gain != y->gain)
 		return x->gain > y->gain ? -1 : 1;
 	return strcmp(x->id, y->id);
 }
 
+void findings_rank(struct analysis_findings *findings)
+{
+	if (findings->count)
+		qsort(findings->list, findings->count, sizeof *findings->list, compare);
+}
+
 int analyze_findings(struct parts *p)
 {
 	struct analysis *a = p->a;
-	int rc = 0;
+	int rc;
 
 	for (size_t d = 0; d < a->device_count; d++)
 		a->findings.span = time_sum(a->findings.span, a->devices[d].window->to - a->devices[d].window->from);
-	if (a->findings.span > 0)
-		rc = find_on_devices(p);
-	if (rc == 0 && a->findings.count)
-		qsort(a->findings.list, a->findings.count, sizeof *a->findings.list, compare);
+	rc = a->findings.span > 0 ? find_on_devices(p) : find_on_host(p);
+	if (rc == 0)
+		findings_rank(&a->findings);
 	return rc;
 }

@@ -9,6 +9,7 @@
 #ifndef ANALYZE_FINDINGS_H
 #define ANALYZE_FINDINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,12 +34,29 @@ struct analysis_finding {
 	struct finding_texts evidence, where;
 	char action[FINDING_TEXT];    /* what to change */
 	char rationale[FINDING_TEXT]; /* how the gain was computed, and what to look at afterwards */
+
+	/* Of a rule of somebody's (rules/): it owns no time, so that owned and share are 0. */
+	const char *rule;  /* "FILE:NAME"; NULL: one of ours */
+	double rule_share; /* what it says its share is, which others may share; NAN: nothing */
+	bool note;         /* it predicts no gain; the gains are 0 */
 };
 struct analysis_findings {
 	struct analysis_finding *list; /* the largest gain first */
 	size_t count, capacity;
 	int64_t span; /* of which they are shares */
 };
+
+/* The largest gain first, then by id; notes last. */
+void findings_rank(struct analysis_findings *findings);
+
+/* From where on something is said. */
+struct analysis_thresholds {
+	double share_least, gain_least;             /* of a finding, 0..1 */
+	double share_severe;                        /* severity is 1 from there on */
+	double bottleneck_idle, bottleneck_copies;  /* bottleneck.c, 0..1 */
+	double bottleneck_gpu_to_cpu;               /* a ratio */
+};
+extern const struct analysis_thresholds analysis_thresholds_initial;
 
 enum bottleneck { BOTTLENECK_UNKNOWN, BOTTLENECK_CPU, BOTTLENECK_GPU, BOTTLENECK_MEMORY, BOTTLENECK_BALANCED };
 const char *bottleneck_name(enum bottleneck bottleneck); /* "cpu_bound" */

@@ -16,9 +16,13 @@ double trust_in(enum verdict verdict);
 
 /* findings_device.c */
 int find_on_devices(struct parts *p);
+/* findings_host.c */
+int find_on_host(struct parts *p);
 
 /* findings_place.c */
 
+/* Whether a function, by its name's number, is the user's own, not of a library. */
+bool is_own_function(const struct timeline *t, uint32_t name);
 /* A slice of the host as a place in somebody's code: the innermost function around it that is the user's own, else the
  * scope or operator, else itself.  TIMELINE_NONE stays so. */
 uint32_t place_of(const struct timeline *t, uint32_t slice);

@@ -23,19 +23,21 @@ static bool is_library(const char *text, size_t size)
 	return false;
 }
 
-static bool is_own_function(const struct timeline *t, uint32_t slice)
+/* What a package installs as a command, such as torchrun. */
+static bool is_command(const char *file, size_t size)
 {
-	const struct trace_frame *frame;
-	size_t size, file_size = 0;
-	const char *text, *file = "";
+	return memmem(file, size, "/bin/", 5) && (size < 3 || memcmp(file + size - 3, ".py", 3) != 0);
+}
 
-	if (t->kind[slice] != EVENT_CPU_CALL)
-		return false;
-	text = timeline_string(t, t->name[slice], &size);
-	frame = t->reader ? trace_reader_function(t->reader, t->name[slice]) : NULL;
+bool is_own_function(const struct timeline *t, uint32_t name)
+{
+	const struct trace_frame *frame = t->reader ? trace_reader_function(t->reader, name) : NULL;
+	size_t size, file_size = 0;
+	const char *text = timeline_string(t, name, &size), *file = "";
+
 	if (frame && frame->file)
 		file = timeline_string(t, frame->file, &file_size);
-	return size > 0 && !is_library(text, size) && !is_library(file, file_size);
+	return size > 0 && !is_library(text, size) && !is_library(file, file_size) && !is_command(file, file_size);
 }
 
 uint32_t operator_of(const struct timeline *t, uint32_t slice)
@@ -50,7 +52,7 @@ uint32_t place_of(const struct timeline *t, uint32_t slice)
 	uint32_t other = TIMELINE_NONE;
 
 	for (uint32_t at = slice; at != TIMELINE_NONE; at = t->parent[at]) {
-		if (is_own_function(t, at))
+		if (t->kind[at] == EVENT_CPU_CALL && is_own_function(t, t->name[at]))
 			return at;
 		if (other == TIMELINE_NONE && (t->kind[at] == EVENT_SCOPE || t->kind[at] == EVENT_OP))
 			other = at;

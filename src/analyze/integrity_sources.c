@@ -4,15 +4,17 @@
  * repaired_input  events of an imported file that could not be read: a warning, above 1 % failed; a file that ends in its
  *                 middle is a warning, events that were read in spite of a fault are a note
  * damaged_trace   parts of the trace file that could not be read: a warning, above 10 % of the file failed
- * lost_records    events that the recorder could not keep: a warning, above 10 % failed
+ * lost_records    events that the recorder could not keep: a warning, above 10 % failed; what was dropped as asked, so that
+ *                 the trace keeps to its size, is a note
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/parts.h"
 #include "base/msgpack.h"
 
 struct sources {
-	uint64_t files, events, skipped, repaired, truncated;
+	uint64_t files, events, skipped, repaired, truncated, aligned;
 };
 
 static bool key_is(const struct msgpack_value *key, const char *text)
@@ -50,6 +52,8 @@ static int read_pair(struct cursor *c, struct sources *s)
 		take_number(&value, &s->repaired);
 	else if (key_is(&key, "truncated"))
 		s->truncated += value.type == MSGPACK_BOOL && value.boolean;
+	else if (key_is(&key, "aligned"))
+		s->aligned++;
 	*c = after;
 	return 0;
 }
@@ -86,6 +90,13 @@ static struct sources read_sources(const struct trace_reader *reader)
 	return s;
 }
 
+uint64_t sources_aligned(const struct trace_reader *reader)
+{
+	struct sources s = read_sources(reader);
+
+	return s.files > 1 ? s.aligned : 0;
+}
+
 static int check_repaired(struct parts *p)
 {
 	struct sources s = read_sources(p->t->reader);
@@ -118,14 +129,43 @@ static int check_damage(struct parts *p)
 			 (unsigned long long)report->damage_bytes, 100 * part);
 }
 
+struct reason_words {
+	unsigned reason;
+	const char *words;
+};
+
+/* Appends "; 12 WORDS" for each reason there is. */
+static void say_reasons(char *out, size_t size, const struct timeline *t)
+{
+	static const struct reason_words reasons[] = {
+		{ LOST_OVERWRITTEN, "were overwritten by newer ones before they were read (a larger trace_size_mb keeps them)" },
+		{ LOST_REFUSED, "were refused because the buffer was full (a larger trace_size_mb keeps them)" },
+		{ LOST_NO_BUFFER, "found no buffer" },
+		{ LOST_REENTRY, "came from signal handlers that interrupted the recording" },
+		{ LOST_UNWRITTEN, "could not be written to the file" },
+		{ LOST_DROPPED, "were dropped as asked, being the oldest" },
+		{ LOST_UNREADABLE, "were unreadable in the buffer" },
+	};
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0] && used < size; i++)
+		if (t->lost_by_reason[reasons[i].reason])
+			used += (size_t)snprintf(out + used, size - used, "; %llu %s",
+						 (unsigned long long)t->lost_by_reason[reasons[i].reason], reasons[i].words);
+}
+
 static int check_lost(struct parts *p)
 {
 	const struct timeline *t = p->t;
-	double part = t->lost ? (double)t->lost / ((double)t->lost + (double)t->events) : 0;
+	uint64_t asked = t->lost_by_reason[LOST_DROPPED] < t->lost ? t->lost_by_reason[LOST_DROPPED] : t->lost, lost = t->lost - asked;
+	double part = lost ? (double)lost / ((double)lost + (double)t->events) : 0;
+	char reasons[384];
 
-	return check_add(p, "lost_records", part > 0.10 ? CHECK_FAIL : t->lost ? CHECK_WARN : CHECK_OK, t->lost,
-			 "%llu of %llu events were lost while recording, %.1f %% (failed above 10 %%)", (unsigned long long)t->lost,
-			 (unsigned long long)(t->lost + t->events), 100 * part);
+	say_reasons(reasons, sizeof reasons, t);
+	return check_add(p, "lost_records", part > 0.10 ? CHECK_FAIL : lost ? CHECK_WARN : asked ? CHECK_NOTE : CHECK_OK, lost + asked,
+			 "%llu of %llu events were lost while recording, %.1f %% (failed above 10 %%)%s", (unsigned long long)lost,
+			 (unsigned long long)(lost + t->events), 100 * part, reasons);
 }
 
 int check_sources(struct parts *p)

@@ -177,7 +177,8 @@ int analyze_idle_ranges(struct parts *p);   /* idle_range.c; after the verdict *
 int analyze_breakdown(struct parts *p);     /* breakdown.c */
 int analyze_overhead(struct parts *p);      /* overhead.c */
 int analyze_findings(struct parts *p);      /* findings.c; after all figures */
-int analyze_bottleneck(struct parts *p);    /* bottleneck.c; last */
+int analyze_bottleneck(struct parts *p);    /* bottleneck.c; after the findings */
+int analyze_notes(struct parts *p);         /* notes.c; last */
 
 /* integrity.c: another check; the text is a printf format. */
 int check_add(struct parts *p, const char *name, enum check_status status, uint64_t count, const char *format, ...)
@@ -185,7 +186,11 @@ int check_add(struct parts *p, const char *name, enum check_status status, uint6
 int check_launches(struct parts *p);        /* integrity_launches.c */
 int check_graphs(struct parts *p);          /* integrity_graphs.c */
 int check_work(struct parts *p);            /* integrity_work.c */
+int check_clocks(struct parts *p);          /* integrity_clocks.c */
 int check_sources(struct parts *p);         /* integrity_sources.c */
+/* Of the files that the trace was made from: those that were laid beside the others by their begin. */
+uint64_t sources_aligned(const struct trace_reader *reader);
+int check_gpu(struct parts *p);             /* integrity_gpu.c */
 /* The name for a detail: cut, and never NULL. */
 #define NAME_CUT 80
 struct cut_name {

@@ -17,6 +17,7 @@
 #include "cmd/install_path.h"
 #include "cmd/options.h"
 #include "cmd/recording.h"
+#include "cmd/run_ending.h"
 #include "record/doors.h"
 
 #define LOG_TAG "run"
@@ -207,13 +208,16 @@ static int record_with(const struct config *config, struct recorder_options *opt
 {
 	struct recorder_result result;
 	struct error err = { 0 };
+	sigset_t mask;
 
+	sigprocmask(SIG_SETMASK, NULL, &mask);
 	if (recorder_run(options, &result, &err) != 0)
 		return fail_with(&err, EXIT_ENVIRONMENT);
 	recording_warnings(&result, print_warning, NULL);
 	print_shut_door(options->argv);
 	if (config_integer(config, CONFIG_LOG_LEVEL) <= LOG_LEVEL_INFO)
 		print_taken_doors(options->runtime_path);
+	run_ending(config, &result, &mask);
 	print_closing_line(&result, options->trace_path);
 	return result.exit_status;
 }
@@ -248,6 +252,8 @@ static int run(struct config *config, int count, char **arguments)
 	int status = command_config(config);
 	char **argv;
 
+	if (status == 0)
+		status = run_ending_check(config);
 	if (status)
 		return status;
 	argv = make_command(count, arguments, interpreter, sizeof interpreter, &status);
@@ -267,6 +273,8 @@ int cmd_run(int argc, char **argv)
 {
 	struct config config;
 	const struct option_row rows[] = {
+		OPTION_CONFIG(0, "report", "FILE", &config, CONFIG_REPORT,
+			      "where the report goes, as .md, .txt or .json; report.md unless given, none for no analysis"),
 		RECORDING_OPTIONS(&config),
 		OPTION_CONFIG(0, "calls", "on|off", &config, CONFIG_CALLS, "record calls of Python functions; on unless given"),
 		OPTION_SWITCH(0, "c-calls", &config, CONFIG_C_CALLS, "record calls from Python of functions written in C as well"),
@@ -277,19 +285,22 @@ int cmd_run(int argc, char **argv)
 		OPTION_CONFIG(0, "ops", "on|off", &config, CONFIG_OPS, "record operators of PyTorch; on unless given"),
 		OPTION_SWITCH(0, "shapes", &config, CONFIG_SHAPES, "record the shapes of what operators are given as well"),
 		OPTION_CONFIG(0, "log-level", "LEVEL", &config, CONFIG_LOG_LEVEL, "what to tell: debug, info, warn or error"),
+		OPTION_CONFIG(0, "color", "auto|always|never", &config, CONFIG_COLOR,
+			      "colours on standard error; auto, on a terminal, unless given"),
 		OPTION_END,
 	};
 	const struct options options = {
 		.command = "run",
 		.arguments = "[options] [--] SCRIPT.py|-m MODULE|-c CODE|COMMAND [ARGUMENTS]",
-		.description = "Runs a program and records what it does, and what its children do, into a trace. A Python "
-			       "script, module or code runs under the active virtual environment's interpreter, else python3; "
-			       "anything else is executed as it is. The exit status is the program's own, 128 and the number for "
-			       "a signal. An older trace of the same name becomes FILE.old.",
+		.description = "Runs a program, records what it does, and what its children do, into a trace, and says at the end "
+			       "what limited it and what to change first, with a report of the rest. A Python script, module or code "
+			       "runs under the active virtual environment's interpreter, else python3; anything else is executed "
+			       "as it is. The exit status is the program's own, 128 and the number for a signal. An older trace or "
+			       "report of the same name becomes FILE.old.",
 		.examples = "  inferscope run generate.py --prompt hello\n"
 			    "  inferscope run --c-calls --exclude 'logging.*,*/site-packages/*' -m serving\n"
 			    "  inferscope run ./infer --prompt hello\n"
-			    "  inferscope run --trace night.sbt --last 60 ./serve\n"
+			    "  inferscope run --trace night.sbt --report night.md --last 60 ./serve\n"
 			    "  inferscope run --overflow block -- ./burst --threads 8\n",
 		.rows = rows,
 		.stop_at_argument = true,

@@ -14,11 +14,19 @@
 #include "cmd/options.h"
 #include "cmd/printer.h"
 
+static enum config_color color = CONFIG_COLOR_AUTO;
+
 bool command_color(int fd)
 {
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	const char *no = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE"), *term = getenv("TERM");
 
-	return isatty(fd) && !(no && no[0]) && term && strcmp(term, "dumb") != 0;
+	if (color != CONFIG_COLOR_AUTO)
+		return color == CONFIG_COLOR_ALWAYS;
+	if (no && no[0])
+		return false;
+	if (force && force[0] && strcmp(force, "0") != 0)
+		return true;
+	return isatty(fd) && term && strcmp(term, "dumb") != 0;
 }
 
 /* In one write, so that it is not torn apart by what others print. */
@@ -95,6 +103,7 @@ int command_config(struct config *config)
 	size_t i;
 	int rc = config_load(config, &err);
 
+	color = (enum config_color)config_integer(config, CONFIG_COLOR);
 	for (i = 0; i < config->warning_count; i++)
 		warning("%s", config->warnings[i]);
 	if (rc < 0)

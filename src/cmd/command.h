@@ -29,7 +29,8 @@ int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3
 int fail_with(const struct error *err, int status); /* err->exit_code, when there is one, beats status */
 void warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Whether what goes to this descriptor may be coloured. */
+/* Whether what goes to this descriptor is coloured: as the setting `color` says, which command_config() reads; else not with
+ * NO_COLOR, always with CLICOLOR_FORCE, else on a terminal that can. */
 bool command_color(int fd);
 
 /* Parses the options.  Prints the help and exits, or prints what is wrong and exits with EXIT_USAGE; otherwise returns

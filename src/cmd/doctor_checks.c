@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "cmd/install_path.h"
 #include "record/session.h"
+#include "system/gpu_probe.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -255,12 +256,30 @@ static void check_library(struct doctor_finding *f, const char *const *names, co
 	f->cost = cost;
 }
 
+static void check_driver(struct doctor_finding *f)
+{
+	struct gpu_driver driver;
+
+	gpu_driver_look(&driver, "");
+	if (driver.there) {
+		SAY(f, "NVIDIA %s", driver.version[0] ? driver.version : "(it does not tell its version)");
+		return;
+	}
+	SAY(f, "no NVIDIA driver");
+	f->status = DOCTOR_MISSING;
+	f->cost = "programs cannot use CUDA, and are analyzed as far as they use the CPU";
+}
+
 static void check_cupti(struct doctor_finding *f)
 {
-	static const char *const names[] = { "libcupti.so", "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.0",
-					     NULL };
+	struct gpu_cupti cupti;
 
-	check_library(f, names, "CUDA kernels and copies cannot be seen; it comes with the CUDA toolkit");
+	gpu_cupti_try(&cupti);
+	SAY(f, "%s", cupti.there ? cupti.library : cupti.error);
+	if (cupti.there)
+		return;
+	f->status = DOCTOR_MISSING;
+	f->cost = "CUDA kernels and copies cannot be seen; it comes with the CUDA toolkit";
 }
 
 static void check_nvml(struct doctor_finding *f)
@@ -288,6 +307,7 @@ const struct doctor_check doctor_checks[] = {
 	{ "rseq", check_rseq },
 	{ "perf", check_perf },
 	{ "btf", check_btf },
+	{ "driver", check_driver },
 	{ "cupti", check_cupti },
 	{ "nvml", check_nvml },
 	{ "opencl", check_opencl },

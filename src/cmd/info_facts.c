@@ -2,6 +2,7 @@
 #include "cmd/info_print.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/msgpack.h"
@@ -84,9 +85,25 @@ uint64_t info_count(const struct trace_reader *reader, const char *key)
 	return trace_reader_info_integer(reader, key, &value) == 0 && value > 0 ? (uint64_t)value : 0;
 }
 
+/* The string at place i of the array that comes next. */
+static bool string_at(struct cursor *c, uint32_t i, const char **ret, size_t *ret_size)
+{
+	struct msgpack_value array, text;
+
+	if (msgpack_read(c, &array) < 0 || array.type != MSGPACK_ARRAY || i >= array.count)
+		return false;
+	for (uint32_t at = 0; at < i; at++)
+		if (msgpack_skip(c) < 0)
+			return false;
+	if (msgpack_read(c, &text) < 0 || text.type != MSGPACK_STRING)
+		return false;
+	*ret = (const char *)text.data;
+	*ret_size = text.size;
+	return true;
+}
+
 bool info_note(const struct trace_reader *reader, uint32_t i, const char **ret, size_t *ret_size)
 {
-	struct msgpack_value array, note;
 	const uint8_t *raw;
 	struct cursor c;
 	size_t size;
@@ -94,14 +111,59 @@ bool info_note(const struct trace_reader *reader, uint32_t i, const char **ret, 
 	if (i >= NOTE_LIMIT || trace_reader_info_raw(reader, "notes", &raw, &size) < 0)
 		return false;
 	c = cursor_of(raw, size);
-	if (msgpack_read(&c, &array) < 0 || array.type != MSGPACK_ARRAY || i >= array.count)
+	return string_at(&c, i, ret, ret_size);
+}
+
+/* ---- GPUs ---- */
+
+#define LIBRARY_LIMIT 64u
+
+/* The value of a key of the map `gpu` comes next. */
+static bool gpu_value(const struct trace_reader *reader, const char *key, struct cursor *ret)
+{
+	struct msgpack_value map, name;
+	const uint8_t *raw;
+	size_t size;
+
+	if (trace_reader_info_raw(reader, "gpu", &raw, &size) < 0)
 		return false;
-	for (uint32_t at = 0; at < i; at++)
-		if (msgpack_skip(&c) < 0)
+	*ret = cursor_of(raw, size);
+	if (msgpack_read(ret, &map) < 0 || map.type != MSGPACK_MAP)
+		return false;
+	for (uint32_t i = 0; i < map.count; i++) {
+		if (msgpack_read(ret, &name) < 0 || name.type != MSGPACK_STRING)
 			return false;
-	if (msgpack_read(&c, &note) < 0 || note.type != MSGPACK_STRING)
+		if (name.size == strlen(key) && memcmp(name.data, key, name.size) == 0)
+			return true;
+		if (msgpack_skip(ret) < 0)
+			return false;
+	}
+	return false;
+}
+
+bool info_gpu_text(const struct trace_reader *reader, const char *key, const char **ret, size_t *ret_size)
+{
+	struct msgpack_value value;
+	struct cursor c;
+
+	if (!gpu_value(reader, key, &c) || msgpack_read(&c, &value) < 0 || value.type != MSGPACK_STRING)
 		return false;
-	*ret = (const char *)note.data;
-	*ret_size = note.size;
+	*ret = (const char *)value.data;
+	*ret_size = value.size;
 	return true;
+}
+
+bool info_gpu_flag(const struct trace_reader *reader, const char *key)
+{
+	struct msgpack_value value;
+	struct cursor c;
+
+	return gpu_value(reader, key, &c) && msgpack_read(&c, &value) == 0 && value.type == MSGPACK_BOOL && value.boolean;
+}
+
+bool info_gpu_library(const struct trace_reader *reader, uint32_t i, const char **ret, size_t *ret_size)
+{
+	struct cursor c;
+
+	return i < LIBRARY_LIMIT && gpu_value(reader, "libraries", &c) && string_at(&c, i, ret, ret_size);
 }

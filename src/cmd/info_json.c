@@ -1,6 +1,7 @@
 /* info_json.c - `inferscope info --format json`. */
 #include "cmd/info_print.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -104,7 +105,7 @@ static void put_clocks(struct json_writer *j, const struct info *info)
 		json_text(j, "source", info_clock_name(clock->kind));
 		json_unsigned(j, "rate_hz", clock->rate);
 		json_unsigned(j, "pairs", fit ? fit->pairs : 0);
-		json_fixed(j, "error_us", fit ? fit->error_ns / 1e3 : 0, 3);
+		json_fixed(j, "error_us", fit && fit->pairs ? fit->error_ns / 1e3 : NAN, 3); /* null: nothing tells */
 		json_close(j);
 	}
 	json_close(j);
@@ -247,15 +248,15 @@ static void put_left_out(struct json_writer *j, const struct info *info)
 	json_close(j);
 }
 
-/* Of an imported trace: the files it was made from. */
-static void put_sources(struct json_writer *j, const struct info *info)
+/* As it is, where it is. */
+static void put_value(struct json_writer *j, const char *key, const struct info *info)
 {
 	struct buffer text = BUFFER_INIT;
 	const uint8_t *raw;
 	size_t size;
 
-	if (trace_reader_info_raw(info->reader, "sources", &raw, &size) == 0 && msgpack_to_json(raw, size, &text) == 0)
-		json_raw(j, "sources", (const char *)text.data, text.size);
+	if (trace_reader_info_raw(info->reader, key, &raw, &size) == 0 && msgpack_to_json(raw, size, &text) == 0)
+		json_raw(j, key, (const char *)text.data, text.size);
 	buffer_release(&text);
 }
 
@@ -267,7 +268,8 @@ int info_json(const struct info *info, struct buffer *out)
 	put_head(&j, info);
 	put_counts(&j, info);
 	put_left_out(&j, info);
-	put_sources(&j, info);
+	put_value(&j, "gpu", info);
+	put_value(&j, "sources", info); /* of an imported trace: the files it was made from */
 	put_clocks(&j, info);
 	put_damage(&j, info);
 	put_hosts(&j, info);

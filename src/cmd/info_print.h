@@ -32,6 +32,10 @@ const char *info_clock_name(unsigned kind);
 const char *info_track_kind(unsigned kind); /* "thread" */
 /* An integer that the recorder left; 0 when it did not. */
 uint64_t info_count(const struct trace_reader *reader, const char *key);
+/* What the recorder found out about GPUs: a text or a flag of the map `gpu`, or one of the libraries. */
+bool info_gpu_text(const struct trace_reader *reader, const char *key, const char **ret, size_t *ret_size);
+bool info_gpu_flag(const struct trace_reader *reader, const char *key); /* false when it is not there */
+bool info_gpu_library(const struct trace_reader *reader, uint32_t i, const char **ret, size_t *ret_size);
 /* The recorder's notes of what processes had to say: note i, or false.  Not to be trusted. */
 bool info_note(const struct trace_reader *reader, uint32_t i, const char **ret, size_t *ret_size);
 

@@ -148,6 +148,31 @@ static void print_left_out(const struct info *info, struct printer *out)
 		printer_printf(out, LABEL "%s calls left out as asked\n", "skipped", text_group_digits(digits, calls));
 }
 
+/* Of a program that used none, whether there is one goes without saying. */
+static void print_gpu(const struct info *info, struct printer *out)
+{
+	const char *text;
+	size_t size;
+
+	if (!info_gpu_library(info->reader, 0, &text, &size))
+		return;
+	printer_printf(out, LABEL "CUDA (", "gpu");
+	for (uint32_t i = 0; info_gpu_library(info->reader, i, &text, &size); i++) {
+		printer_printf(out, i ? ", " : "");
+		printer_terminal(out, text, size, 0);
+	}
+	printer_printf(out, ")");
+	if (info_gpu_text(info->reader, "driver_version", &text, &size)) {
+		printer_printf(out, ", driver ");
+		printer_terminal(out, text, size, 0);
+	}
+	if (info_gpu_text(info->reader, "reason", &text, &size)) {
+		printer_printf(out, "; device work is not recorded: ");
+		printer_terminal(out, text, size, 0);
+	}
+	printer_printf(out, "\n");
+}
+
 static void print_notes(const struct info *info, struct printer *out)
 {
 	const char *text;
@@ -337,6 +362,7 @@ void info_print_text(const struct info *info, struct printer *out)
 	print_kinds(info, out);
 	print_lost(info, out);
 	print_left_out(info, out);
+	print_gpu(info, out);
 	print_notes(info, out);
 	print_clocks(info, out);
 	print_damage(info, out);

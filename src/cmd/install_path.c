@@ -11,6 +11,7 @@
 
 #define RUNTIME "libinferscope-rt.so"
 #define DOOR "python/inferscope/_door"
+#define RULES "share/inferscope/rules.yaml"
 
 static void cut_last(char *path)
 {
@@ -121,6 +122,23 @@ char *install_path_runtime(void)
 		path = realpath(given, NULL);
 	free(found);
 	return path;
+}
+
+char *install_path_rules(void)
+{
+	static const struct place places[] = {
+		{ BESIDE, RULES },
+		{ ABOVE, RULES },
+		{ ABOVE, "rules.yaml" },
+		{ ABOVE, "inferscope/rules.yaml" },
+#ifdef INFERSCOPE_DATADIR
+		{ FIXED, INFERSCOPE_DATADIR "/inferscope/rules.yaml" },
+#endif
+		{ PACKAGED, "rules.yaml" },
+		{ FIXED, NULL },
+	};
+
+	return find(places, is_there);
 }
 
 static bool is_trusted(const char *path)

@@ -100,6 +100,19 @@ static int set_choice(const struct options *o, const struct option_row *row, con
 	return bad_value(o, row, expected_choices(row, expected, sizeof expected), value, err);
 }
 
+static int add_item(const struct options *o, const struct option_row *row, const char *value, struct error *err)
+{
+	struct option_list *list = row->target;
+	char text[200];
+
+	if (list->count == OPTION_LIST_MAX) {
+		snprintf(text, sizeof text, "%s: --%s may be given %d times at most", o->command, row->name, OPTION_LIST_MAX);
+		return usage_error(err, text);
+	}
+	list->items[list->count++] = value;
+	return 0;
+}
+
 static int set_value(const struct options *o, const struct option_row *row, const char *value, struct error *err)
 {
 	char expected[160];
@@ -112,6 +125,8 @@ static int set_value(const struct options *o, const struct option_row *row, cons
 		return set_int(o, row, value, err);
 	case OPTION_TYPE_REAL:
 		return set_real(o, row, value, err);
+	case OPTION_TYPE_LIST:
+		return add_item(o, row, value, err);
 	case OPTION_TYPE_CHOICE:
 		return set_choice(o, row, value, err);
 	case OPTION_TYPE_CONFIG:

@@ -28,8 +28,16 @@ enum option_type {
 	OPTION_TYPE_INT,
 	OPTION_TYPE_REAL,
 	OPTION_TYPE_TEXT,
+	OPTION_TYPE_LIST,
 	OPTION_TYPE_CHOICE,
 	OPTION_TYPE_CONFIG
+};
+
+/* The values of an option that may be given several times. */
+#define OPTION_LIST_MAX 32
+struct option_list {
+	const char *items[OPTION_LIST_MAX];
+	unsigned count;
 };
 
 struct option_row {
@@ -37,7 +45,7 @@ struct option_row {
 	char letter;      /* 0: long form only */
 	const char *name; /* without the dashes */
 	const char *argument; /* NULL: takes no value */
-	void *target; /* bool, int64_t, double, const char *, int (index of the choice), struct config */
+	void *target; /* bool, int64_t, double, const char *, struct option_list, int (index of the choice), struct config */
 	double min, max;
 	const char *const *choices; /* NULL-terminated */
 	enum config_key key;
@@ -52,6 +60,9 @@ struct option_row {
 	{ OPTION_TYPE_REAL, letter, name, argument, target, min, max, NULL, CONFIG_KEY_COUNT, help }
 #define OPTION_TEXT(letter, name, argument, target, help) \
 	{ OPTION_TYPE_TEXT, letter, name, argument, target, 0, 0, NULL, CONFIG_KEY_COUNT, help }
+/* The target is a struct option_list. */
+#define OPTION_LIST(letter, name, argument, target, help) \
+	{ OPTION_TYPE_LIST, letter, name, argument, target, 0, 0, NULL, CONFIG_KEY_COUNT, help }
 /* The target keeps its value, such as -1 for "not given", when the option is absent. */
 #define OPTION_CHOICE(letter, name, argument, target, choices, help) \
 	{ OPTION_TYPE_CHOICE, letter, name, argument, target, 0, 0, choices, CONFIG_KEY_COUNT, help }

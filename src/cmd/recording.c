@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/install_path.h"
+
+#define LOG_TAG "recording"
 
 struct recorder_options recording_settings(const struct config *config)
 {
@@ -66,6 +69,18 @@ static void say_trouble(const struct speaker *s, const struct recorder_result *r
 	    r->unwritten ? text_group_digits(a, r->unwritten) : "", r->unwritten ? " events could not be written" : "");
 }
 
+/* Nobody who runs a program on the CPU wants to be told that there is no GPU. */
+static void say_gpu(const struct speaker *s, const struct gpu_summary *gpu)
+{
+	if (!gpu->use.used) {
+		log_debug("the program used no GPU library%s", gpu->driver.there ? "" : ", and there is no NVIDIA driver");
+		return;
+	}
+	say(s, "the program uses CUDA (%s), and what its GPUs do is not recorded: %s; this is an analysis of the CPU alone%s",
+	    gpu->use.count ? gpu->use.libraries[0] : "", gpu->reason,
+	    gpu->driver.there && gpu->nsys ? "; Nsight Systems (nsys) is here, and 'inferscope analyze' reads its SQLite export" : "");
+}
+
 void recording_warnings(const struct recorder_result *r, void (*speak)(void *arg, const char *sentence), void *arg)
 {
 	const struct speaker s = { speak, arg };
@@ -84,6 +99,7 @@ void recording_warnings(const struct recorder_result *r, void (*speak)(void *arg
 		say(&s, "events were lost: try a larger --trace-size-mb, or fewer events");
 	if (r->totals.unseen_ns > 0)
 		say(&s, "calls were not seen for %.1f ms, while recursion was too deep to record", r->totals.unseen_ns / 1e6);
+	say_gpu(&s, &r->gpu);
 	for (size_t i = 0; i < r->notes.count; i++)
 		say(&s, "%s", r->notes.texts[i]);
 }

@@ -19,8 +19,8 @@
 			      "drop the oldest events to keep the trace below N MB"),                                  \
 		OPTION_CONFIG(0, "last", "SECONDS", config, CONFIG_LAST_SECONDS,                                       \
 			      "keep only the last SECONDS of the run, at least"),                                      \
-		OPTION_SWITCH(0, "waits", config, CONFIG_WAITS,                                                        \
-			      "look from outside how long threads run, queue and are blocked, and for what")
+		OPTION_CONFIG(0, "waits", "on|off", config, CONFIG_WAITS,                                              \
+			      "look from outside how long threads run, queue and are blocked, and for what; on unless given")
 
 /* The settings that these options are about. */
 struct recorder_options recording_settings(const struct config *config);

@@ -12,6 +12,7 @@
 
 static const char *const log_levels[] = { "debug", "info", "warn", "error", NULL };
 static const char *const overflows[] = { "wrap", "discard", "block", NULL };
+static const char *const colors[] = { "auto", "always", "never", NULL };
 
 #define FLAG CONFIG_BOOL, 0, 0, NULL
 #define INTEGER(min, max) CONFIG_INTEGER, min, max, NULL
@@ -53,8 +54,11 @@ const struct config_key_info config_keys[CONFIG_KEY_COUNT] = {
 			     "of those, the ones not to record" },
 	[CONFIG_COMMUNICATION] = { "communication", PATTERNS, "INFERSCOPE_COMMUNICATION", "", ANYWHERE,
 				   "device work that is communication, besides the well-known kinds (!PATTERN: is not)" },
-	[CONFIG_WAITS] = { "waits", FLAG, "INFERSCOPE_WAITS", "false", ANYWHERE,
+	[CONFIG_WAITS] = { "waits", FLAG, "INFERSCOPE_WAITS", "true", ANYWHERE,
 			   "whether threads are looked at from outside: how long they run, queue and are blocked, and for what" },
+	[CONFIG_REPORT] = { "report", PATH, "INFERSCOPE_REPORT", "report.md", TRUSTED_ONLY,
+			    "where run writes its report (none: no analysis at the end)" },
+	[CONFIG_COLOR] = { "color", CHOICE(colors), NULL, "auto", ANYWHERE, "when to use colours (auto: on a terminal)" },
 };
 
 enum config_key config_find(const char *name)

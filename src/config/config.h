@@ -44,11 +44,14 @@ enum config_key {
 	CONFIG_EXCLUDE,
 	CONFIG_COMMUNICATION,
 	CONFIG_WAITS,
+	CONFIG_REPORT,
+	CONFIG_COLOR,
 	CONFIG_KEY_COUNT
 };
 
-/* The values of the two CONFIG_ENUM keys, as config_integer() returns them. */
+/* The values of the CONFIG_ENUM keys, as config_integer() returns them. */
 enum config_overflow { CONFIG_OVERFLOW_WRAP, CONFIG_OVERFLOW_DISCARD, CONFIG_OVERFLOW_BLOCK };
+enum config_color { CONFIG_COLOR_AUTO, CONFIG_COLOR_ALWAYS, CONFIG_COLOR_NEVER };
 /* CONFIG_LOG_LEVEL: enum log_level of base/log.h */
 
 enum config_type { CONFIG_BOOL, CONFIG_INTEGER, CONFIG_ENUM, CONFIG_STRING, CONFIG_PATTERNS };
@@ -112,6 +115,12 @@ int config_load_yaml(struct config *config, const char *path, bool trusted, cons
 int config_load_tree(struct config *config, const char *directory, struct error *err);
 /* One file; a missing one is fine, one that others could have written is ignored with a warning. */
 int config_load_file(struct config *config, const char *directory, const char *name, bool trusted, struct error *err);
+
+/* The user's configuration folder, allocated; NULL when there is no saying where it is, or no memory. */
+char *config_user_folder(void);
+/* Opens a file that nobody but us and root could have written.  Returns a descriptor; -ENOENT when there is none, else
+ * negative and *ret_reason says why it is not to be read. */
+int config_open_trusted(int dir_fd, const char *name, const char **ret_reason);
 
 /* Sets a value unless one from a better place is there already.  An empty `file` is fine for other origins. */
 int config_assign(struct config *config, enum config_key key, const char *text, enum config_origin origin,

@@ -74,27 +74,41 @@ static int read_and_parse(struct config *config, int fd, const char *path, bool 
 }
 
 /* dir_fd is the folder that was looked at: the file is opened in that one, whatever has been renamed meanwhile. */
-static int load_from_folder(struct config *config, int dir_fd, const char *name, const char *path, bool trusted,
-			    struct error *err)
+int config_open_trusted(int dir_fd, const char *name, const char **ret_reason)
 {
 	const char *reason = NULL;
 	struct stat folder, st;
-	int fd = file_open_regular(dir_fd, name, &st), rc;
+	int fd = file_open_regular(dir_fd, name, &st);
 
 	if (fd == -ENOENT)
-		return 0;
+		return fd;
 	if (fd < 0)
-		return config_warn(config, "%s is ignored: %s", path, open_reason(fd));
-	if (fstat(dir_fd, &folder) < 0)
+		reason = open_reason(fd);
+	else if (fstat(dir_fd, &folder) < 0)
 		reason = strerror(errno);
 	if (!reason)
 		reason = file_reason(&st);
 	if (!reason)
 		reason = folder_reason(&folder);
-	if (reason)
-		rc = config_warn(config, "%s is ignored: %s", path, reason);
-	else
-		rc = read_and_parse(config, fd, path, trusted, err);
+	if (!reason)
+		return fd;
+	*ret_reason = reason;
+	if (fd >= 0)
+		close(fd);
+	return -EPERM;
+}
+
+static int load_from_folder(struct config *config, int dir_fd, const char *name, const char *path, bool trusted,
+			    struct error *err)
+{
+	const char *reason = NULL;
+	int fd = config_open_trusted(dir_fd, name, &reason), rc;
+
+	if (fd == -ENOENT)
+		return 0;
+	if (fd < 0)
+		return config_warn(config, "%s is ignored: %s", path, reason);
+	rc = read_and_parse(config, fd, path, trusted, err);
 	close(fd);
 	return rc;
 }
@@ -131,20 +145,25 @@ int config_load_tree(struct config *config, const char *directory, struct error 
 	return rc;
 }
 
-static int load_user(struct config *config, struct error *err)
+char *config_user_folder(void)
 {
 	const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 	char *folder = NULL;
-	int rc;
 
 	if (base && base[0] == '/')
-		rc = asprintf(&folder, "%s/inferscope", base);
-	else if (home && home[0] == '/')
-		rc = asprintf(&folder, "%s/.config/inferscope", home);
-	else
+		return asprintf(&folder, "%s/inferscope", base) < 0 ? NULL : folder;
+	if (home && home[0] == '/')
+		return asprintf(&folder, "%s/.config/inferscope", home) < 0 ? NULL : folder;
+	return NULL;
+}
+
+static int load_user(struct config *config, struct error *err)
+{
+	char *folder = config_user_folder();
+	int rc;
+
+	if (!folder)
 		return 0;
-	if (rc < 0)
-		return error_errno(err, -ENOMEM, "cannot look for the configuration folder");
 	rc = config_load_file(config, folder, "config.yaml", true, err);
 	free(folder);
 	return rc;

@@ -56,8 +56,10 @@ static void put_integrity(struct json_writer *j, const struct analysis *a)
 	json_close(j);
 }
 
-static void put_clocks(struct json_writer *j, const struct timeline *t)
+static void put_clocks(struct json_writer *j, const struct analysis *a)
 {
+	const struct timeline *t = a->timeline;
+
 	json_open(j, "clock", '[');
 	for (uint32_t i = 0; i < t->clock_count; i++) {
 		const struct timeline_clock *c = &t->clocks[i];
@@ -68,6 +70,7 @@ static void put_clocks(struct json_writer *j, const struct timeline *t)
 		json_number(j, "slope", c->slope);
 		json_integer(j, "offset_ns", c->offset_ns);
 		json_fixed(j, "error_us", c->error_ns < 0 ? NAN : c->error_ns / 1e3, 3);
+		json_fixed(j, "assumed_error_us", analysis_clock_error(a, c) / 1e3, 3);
 		json_text(j, "method", c->method);
 		json_close(j);
 	}
@@ -247,7 +250,7 @@ int report_json(const struct analysis *a, const struct report_source *source, st
 	json_text(&j, "analysis_version", "1.0");
 	put_trace(&j, a, source);
 	put_integrity(&j, a);
-	put_clocks(&j, t);
+	put_clocks(&j, a);
 	put_summary(&j, a);
 	put_breakdown(&j, a);
 	report_json_devices(&j, a);
@@ -258,6 +261,7 @@ int report_json(const struct analysis *a, const struct report_source *source, st
 	put_table(&j, "functions", t, &a->functions, FUNCTIONS_LISTED);
 	put_table(&j, "runtime_calls", t, &a->calls, SIZE_MAX);
 	put_collectives(&j, a);
+	report_json_host(&j, a);
 	report_json_findings(&j, a);
 	json_close(&j);
 	return j.error ? j.error : buffer_append(out, "\n", 1);

@@ -16,6 +16,12 @@ static void put_percent(struct json_writer *j, const char *key, double part)
 	json_fixed(j, key, 100 * part, 2);
 }
 
+/* A rule that predicts no gain is not one that predicts none. */
+static void put_gain(struct json_writer *j, const char *key, const struct analysis_finding *f, double gain)
+{
+	put_percent(j, key, f->note ? NAN : gain);
+}
+
 static void put_finding(struct json_writer *j, const struct analysis_finding *f)
 {
 	json_open(j, NULL, '{');
@@ -24,14 +30,18 @@ static void put_finding(struct json_writer *j, const struct analysis_finding *f)
 	json_fixed(j, "severity", f->severity, 3);
 	put_percent(j, "share_percent", f->share);
 	json_us(j, "owned_us", f->owned);
-	put_percent(j, "gain_low_percent", f->gain_low);
-	put_percent(j, "gain_percent", f->gain);
-	put_percent(j, "gain_high_percent", f->gain_high);
+	put_gain(j, "gain_low_percent", f, f->gain_low);
+	put_gain(j, "gain_percent", f, f->gain);
+	put_gain(j, "gain_high_percent", f, f->gain_high);
 	json_fixed(j, "confidence", f->confidence, 3);
 	json_fixed(j, "frequency", f->frequency, 3);
 	json_fixed(j, "optimization_potential", f->share > 0 ? f->gain / f->share : NAN, 3);
 	put_texts(j, "evidence", &f->evidence);
 	put_texts(j, "where", &f->where);
+	if (f->rule) {
+		json_text(j, "rule", f->rule);
+		put_percent(j, "rule_share_percent", f->rule_share);
+	}
 	json_close(j);
 }
 
@@ -41,7 +51,7 @@ static void put_suggestion(struct json_writer *j, const struct analysis_finding 
 	json_unsigned(j, "priority", priority);
 	json_text(j, "action", f->action);
 	json_text(j, "rationale", f->rationale);
-	put_percent(j, "estimated_improvement_percent", f->gain);
+	put_gain(j, "estimated_improvement_percent", f, f->gain);
 	json_text(j, "finding", f->id);
 	json_close(j);
 }
@@ -64,4 +74,5 @@ void report_json_findings(struct json_writer *j, const struct analysis *a)
 	for (size_t i = 0; i < a->findings.count; i++)
 		put_suggestion(j, &a->findings.list[i], i + 1);
 	json_close(j);
+	put_texts(j, "notes", &a->notes);
 }

@@ -2,26 +2,19 @@
  * report_markdown.c - the analysis as Markdown, for a ticket or a review.
  *
  * One fact a line, fixed units and a stable order, so that two reports can be
- * compared.  Names from the trace stand in code spans, where Markdown, HTML and
- * mentions mean nothing.
+ * compared; what differs from run to run without meaning anything comes last.
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/text.h"
-#include "report/report.h"
-#include "report/report_parts.h"
+#include "report/markdown.h"
 
-#define ROWS 20
-#define NAME_COLUMNS 160
-
-struct markdown {
-	struct buffer *out;
-	const struct timeline *timeline;
-	int error;
-};
+#define NAME_COLUMNS 160 /* of a kernel, say; sentences are shorter than names can be, and are not cut */
 
 static void check(struct markdown *m, int rc)
 {
@@ -29,8 +22,7 @@ static void check(struct markdown *m, int rc)
 		m->error = rc;
 }
 
-static void put(struct markdown *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct markdown *m, const char *format, ...)
+void markdown_put(struct markdown *m, const char *format, ...)
 {
 	va_list args;
 
@@ -51,182 +43,245 @@ static size_t longest_fence(const char *text, size_t size)
 	return longest;
 }
 
-/* A code span; in a table a bar would end the cell even there. */
-static void put_code(struct markdown *m, const char *text, size_t size)
+static void put_fence(struct markdown *m, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		check(m, buffer_append(m->out, "`", 1));
+}
+
+/* A code span whose fence is not in it; in a table a bar would end the cell even there. */
+static void put_code(struct markdown *m, const char *text, size_t size, size_t columns)
 {
 	struct buffer safe = BUFFER_INIT;
 	size_t fence;
 
-	check(m, text_append_terminal(&safe, text, size, NAME_COLUMNS));
+	check(m, text_append_terminal(&safe, text, size, columns));
 	if (safe.size == 0)
 		check(m, buffer_append(&safe, "(no name)", 9));
 	fence = longest_fence((const char *)safe.data, safe.size) + 1;
-	for (size_t i = 0; i < fence; i++)
-		put(m, "`");
-	put(m, fence > 1 ? " " : "");
-	for (size_t i = 0; i < safe.size; i++)
-		put(m, safe.data[i] == '|' ? "\\|" : "%c", safe.data[i]);
-	put(m, fence > 1 ? " " : "");
-	for (size_t i = 0; i < fence; i++)
-		put(m, "`");
+	put_fence(m, fence);
+	check(m, buffer_append(m->out, " ", fence > 1));
+	for (size_t i = 0; i < safe.size; i++) {
+		check(m, buffer_append(m->out, "\\", safe.data[i] == '|'));
+		check(m, buffer_append(m->out, &safe.data[i], 1));
+	}
+	check(m, buffer_append(m->out, " ", fence > 1));
+	put_fence(m, fence);
 	buffer_release(&safe);
 }
 
-static void put_name(struct markdown *m, uint32_t name)
+void markdown_code(struct markdown *m, const char *text, size_t size)
+{
+	put_code(m, text, size, NAME_COLUMNS);
+}
+
+void markdown_text(struct markdown *m, const char *text)
+{
+	put_code(m, text, strlen(text), 0);
+}
+
+void markdown_name(struct markdown *m, uint32_t name)
 {
 	size_t size;
 	const char *text = timeline_string(m->timeline, name, &size);
 
-	put_code(m, text, size);
+	markdown_code(m, text, size);
 }
 
-static void put_text(struct markdown *m, const char *text)
-{
-	put_code(m, text, strlen(text));
-}
-
-static double percent(int64_t part, int64_t whole)
+double markdown_percent(int64_t part, int64_t whole)
 {
 	return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
-static double ms(int64_t ns)
+double markdown_ms(int64_t ns)
 {
 	return (double)ns / 1e6;
 }
 
+/* ---- The verdict -------------------------------------------------------------- */
+
+static void put_steps(struct markdown *m, const struct analysis *a)
+{
+	static const char *const sources[] = { "", "marked by the profiler", "marked by a scope", "found by repetition" };
+	const struct analysis_steps *s = &a->steps;
+
+	if (s->count == 0)
+		return;
+	markdown_put(m, "- Steps: %zu, %s\n", s->count, sources[a->timeline->step_source]);
+	markdown_put(m, "- Step time: median %.3f ms, p99 %.3f ms, mean %.3f ms\n", markdown_ms(s->p50), markdown_ms(s->p99), s->mean / 1e6);
+	if (!isnan(s->input_share))
+		markdown_put(m, "- Waiting for input: %.1f %% of step time\n", 100 * s->input_share);
+}
+
 static void put_head(struct markdown *m, const struct analysis *a)
 {
-	if (a->findings.count)
-		put(m, "# %s: %s would save %.1f %%\n\n", bottleneck_name(a->bottleneck.type), a->findings.list[0].kind,
-		    100 * a->findings.list[0].gain);
-	else if (a->device_count)
-		put(m, "# %s: nothing stands out\n\n", bottleneck_name(a->bottleneck.type));
-	else
-		put(m, "# Where the time went\n\n");
-	put(m, "%.3f ms, %" PRIu64 " events, %zu device%s, integrity %s.\n", ms(a->timeline->duration), a->timeline->events,
-	    a->device_count, a->device_count == 1 ? "" : "s", verdict_name(a->verdict));
+	const struct report_verdict verdict = report_verdict(a);
+	size_t used;
+	double left = report_remainder(a, a->findings.count, &used);
+
+	markdown_put(m, "# %s", verdict.words);
+	if (verdict.reason)
+		markdown_text(m, verdict.reason);
+	markdown_put(m, "\n\n");
+	if (verdict.judged && a->bottleneck.confidence > 0)
+		markdown_put(m, "- Bottleneck: %s, confidence %s (%.2f)\n", bottleneck_name(a->bottleneck.type),
+			     report_confidence(a->bottleneck.confidence), a->bottleneck.confidence);
+	markdown_put(m, "- Time: %.3f ms\n", markdown_ms(a->timeline->duration));
+	put_steps(m, a);
+	markdown_put(m, "- Devices: %zu\n", a->device_count);
+	if (used)
+		markdown_put(m, "- With all that is found below: %.1f %% less time\n", 100 * (1 - left));
+	markdown_put(m, "- Integrity: %s\n", verdict_name(a->verdict));
 }
 
 static void put_breakdown(struct markdown *m, const struct analysis *a)
 {
-	put(m, "\n## Where the time goes\n\n| category | ms | %% |\n| --- | --- | --- |\n");
+	markdown_put(m, "\n## Where the time goes\n\n| category | ms | %% |\n| --- | --- | --- |\n");
 	for (size_t i = 0; i < a->category_count; i++)
 		if (a->breakdown[i].duration > 0)
-			put(m, "| %s | %.3f | %.1f |\n", a->breakdown[i].name, ms(a->breakdown[i].duration),
-			    percent(a->breakdown[i].duration, a->summary.end_to_end));
+			markdown_put(m, "| %s | %.3f | %.1f |\n", a->breakdown[i].name, markdown_ms(a->breakdown[i].duration),
+				     markdown_percent(a->breakdown[i].duration, a->summary.end_to_end));
 }
+
+/* ---- Findings ------------------------------------------------------------------ */
 
 static void put_texts(struct markdown *m, const char *label, const struct finding_texts *texts)
 {
 	for (unsigned i = 0; i < texts->count; i++) {
-		put(m, "- %s: ", label);
-		put_text(m, texts->text[i]);
-		put(m, "\n");
+		markdown_put(m, "- %s: ", label);
+		markdown_text(m, texts->text[i]);
+		markdown_put(m, "\n");
 	}
 }
 
+/* The heading has the finding's id, so that a link to it goes on leading there. */
 static void put_finding(struct markdown *m, const struct analysis_finding *f, size_t number)
 {
-	put(m, "\n### %zu. %s\n\n", number, f->kind);
-	put(m, "- Share: %.1f %%\n", 100 * f->share);
+	markdown_put(m, "\n### %zu. ", number);
+	markdown_text(m, f->id);
+	markdown_put(m, "\n\n- Level: %s\n", report_level(f));
+	if (f->rule) {
+		markdown_put(m, "- Rule: ");
+		markdown_text(m, f->rule);
+		markdown_put(m, "\n");
+	} else {
+		markdown_put(m, "- Share: %.1f %%\n", 100 * f->share);
+	}
+	if (!isnan(f->frequency))
+		markdown_put(m, "- In: %.0f %% of the steps\n", 100 * f->frequency);
 	put_texts(m, "Evidence", &f->evidence);
-	put(m, "- Change: ");
-	put_text(m, f->action);
-	put(m, "\n- Why: ");
-	put_text(m, f->rationale);
-	put(m, "\n");
+	markdown_put(m, "- Change: ");
+	markdown_text(m, f->action);
+	if (f->rationale[0]) {
+		markdown_put(m, "\n- Why: ");
+		markdown_text(m, f->rationale);
+	}
+	markdown_put(m, "\n");
 	put_texts(m, "Where", &f->where);
+}
+
+static void put_finding_row(struct markdown *m, const struct analysis_finding *f, size_t number)
+{
+	markdown_put(m, "| %zu | ", number);
+	markdown_text(m, f->id);
+	markdown_put(m, " | %s | ", report_level(f));
+	if (f->note)
+		markdown_put(m, "| | ");
+	else
+		markdown_put(m, "%.1f | %.1f to %.1f | ", 100 * f->gain, 100 * f->gain_low, 100 * f->gain_high);
+	markdown_put(m, "%s (%.2f) |\n", report_confidence(f->confidence), f->confidence);
 }
 
 static void put_findings(struct markdown *m, const struct analysis *a)
 {
-	if (a->device_count == 0)
-		return;
-	put(m, "\n## Findings\n\n");
+	markdown_put(m, "\n## Findings\n\n");
 	if (a->findings.count == 0) {
-		put(m, "Nothing stands out: ");
-		put_text(m, a->bottleneck.cause);
-		put(m, "\n");
+		if (report_verdict(a).judged)
+			markdown_put(m, "Nothing worth changing above %g %%.\n", 100 * a->thresholds.gain_least);
+		else
+			markdown_put(m, "Cannot judge: what is missing is said above. That is not the same as \"nothing to change\".\n");
 		return;
 	}
-	put(m, "| # | finding | gain %% | range %% | confidence |\n| --- | --- | --- | --- | --- |\n");
-	for (size_t i = 0; i < a->findings.count; i++) {
-		const struct analysis_finding *f = &a->findings.list[i];
-
-		put(m, "| %zu | %s | %.1f | %.1f to %.1f | %.2f |\n", i + 1, f->kind, 100 * f->gain, 100 * f->gain_low, 100 * f->gain_high,
-		    f->confidence);
-	}
+	markdown_put(m, "| # | finding | level | gain %% | range %% | confidence |\n| --- | --- | --- | --- | --- | --- |\n");
+	for (size_t i = 0; i < a->findings.count; i++)
+		put_finding_row(m, &a->findings.list[i], i + 1);
 	for (size_t i = 0; i < a->findings.count; i++)
 		put_finding(m, &a->findings.list[i], i + 1);
 }
 
-static void put_devices(struct markdown *m, const struct analysis *a)
+static void put_notes(struct markdown *m, const struct analysis *a)
 {
-	if (a->device_count == 0)
+	if (a->notes.count == 0)
 		return;
-	put(m, "\n## Devices\n\n| device | rank | window | ms | compute %% | exposed communication %% | exposed copies %% | idle %% |\n"
-	       "| --- | --- | --- | --- | --- | --- | --- | --- |\n");
-	for (size_t i = 0; i < a->device_count; i++) {
-		const struct analysis_device *d = &a->devices[i];
-		const struct device_window *w = d->window;
-		const struct timeline_device *device = &a->timeline->devices[d->device];
-		int64_t whole = w->to - w->from;
-
-		put(m, "| %u | ", device->index);
-		if (device->rank >= 0)
-			put(m, "%" PRId64, device->rank);
-		put(m, " | %s | %.3f | %.1f | %.1f | %.1f | %.1f |\n", d->window_name, ms(whole),
-		    percent(device_window_compute(w), whole), percent(device_window_exposed_communication(w), whole),
-		    percent(device_window_exposed_copy(w), whole), percent(device_window_idle(w), whole));
+	markdown_put(m, "\n## Notes\n\n");
+	for (unsigned i = 0; i < a->notes.count; i++) {
+		markdown_put(m, "- ");
+		markdown_text(m, a->notes.text[i]);
+		markdown_put(m, "\n");
 	}
 }
 
-static void put_table(struct markdown *m, const char *title, const struct analysis_table *table)
-{
-	if (table->count == 0)
-		return;
-	put(m, "\n## %s\n\n| name | count | total ms | self ms | p50 us | p99 us |\n| --- | --- | --- | --- | --- | --- |\n", title);
-	for (size_t i = 0; i < table->count && i < ROWS; i++) {
-		const struct analysis_entry *e = &table->entries[i];
-
-		put(m, "| ");
-		put_name(m, e->name);
-		put(m, " | %" PRIu64 " | %.3f | %.3f | %.3f | %.3f |\n", e->count, ms(e->total), ms(e->self), (double)e->p50 / 1e3,
-		    (double)e->p99 / 1e3);
-	}
-}
-
-static void put_kernels(struct markdown *m, const struct analysis *a)
-{
-	for (size_t d = 0; d < a->device_count; d++) {
-		const struct analysis_device *device = &a->devices[d];
-
-		put(m, "\n## Work of device %u\n\n| name | count | total ms | mean us | p99 us |\n| --- | --- | --- | --- | --- |\n",
-		    a->timeline->devices[device->device].index);
-		for (size_t i = 0; i < device->kernel_count && i < ROWS; i++) {
-			const struct analysis_entry *e = &device->kernels[i].times;
-
-			put(m, "| ");
-			put_name(m, e->name);
-			put(m, " | %" PRIu64 " | %.3f | %.3f | %.3f |\n", e->count, ms(e->total), e->mean / 1e3, (double)e->p99 / 1e3);
-		}
-	}
-}
+/* ---- The end -------------------------------------------------------------------- */
 
 static void put_integrity(struct markdown *m, const struct analysis *a)
 {
-	put(m, "\n## Integrity\n\n");
+	markdown_put(m, "\n## Integrity\n\n- Verdict: %s\n", verdict_name(a->verdict));
 	for (size_t i = 0; i < a->check_count; i++) {
 		const struct analysis_check *c = &a->checks[i];
 
-		if (c->status == CHECK_OK || c->status == CHECK_SKIPPED)
+		if (c->status == CHECK_SKIPPED)
 			continue;
-		put(m, "- %s, %s: ", c->name, check_status_name(c->status));
-		put_text(m, c->detail);
-		put(m, "\n");
+		markdown_put(m, "- %s: %s", c->name, check_status_name(c->status));
+		if (c->status != CHECK_OK) {
+			markdown_put(m, ", ");
+			markdown_text(m, c->detail);
+		}
+		markdown_put(m, "\n");
 	}
-	put(m, "- verdict: %s\n", verdict_name(a->verdict));
+}
+
+static void put_date(struct markdown *m, int64_t ns)
+{
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm tm;
+	char text[40];
+
+	if (ns <= 0 || !gmtime_r(&seconds, &tm) || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		return;
+	markdown_put(m, "- Recorded: %s\n", text);
+}
+
+static void put_run_text(struct markdown *m, const char *label, const char *text, size_t size)
+{
+	if (size == 0)
+		return;
+	markdown_put(m, "- %s: ", label);
+	markdown_code(m, text, size);
+	markdown_put(m, "\n");
+}
+
+static void put_run(struct markdown *m, const struct analysis *a, const struct report_source *source)
+{
+	const struct timeline *t = a->timeline;
+	struct buffer command = BUFFER_INIT;
+	const char *text;
+	size_t size;
+
+	markdown_put(m, "\n## Run\n\n");
+	put_run_text(m, "Trace", source->path, strlen(source->path));
+	markdown_put(m, "- Format: %s\n- Events: %" PRIu64 "\n- Lost events: %" PRIu64 "\n", source->format, t->events, t->lost);
+	check(m, report_command(a, &command));
+	put_run_text(m, "Command", (const char *)command.data, command.size);
+	buffer_release(&command);
+	for (uint32_t i = 0; i < t->host_count && i < 20; i++) {
+		text = timeline_string(t, t->hosts[i].name, &size);
+		put_run_text(m, "Host", text, size);
+	}
+	put_date(m, t->start_ns);
+	if (t->reader && trace_reader_info_string(t->reader, "producer", &text, &size) == 0)
+		put_run_text(m, "Trace written by", text, size);
+	if (source->version)
+		markdown_put(m, "- Report written by: inferscope %s\n", source->version);
 }
 
 int report_markdown(const struct analysis *a, const struct report_source *source, struct buffer *out)
@@ -236,14 +291,9 @@ int report_markdown(const struct analysis *a, const struct report_source *source
 	put_head(&m, a);
 	put_breakdown(&m, a);
 	put_findings(&m, a);
-	put_devices(&m, a);
-	put_table(&m, "Operators", &a->operators);
-	put_kernels(&m, a);
-	put_table(&m, "Scopes", &a->scopes);
-	put_table(&m, "Functions", &a->functions);
+	put_notes(&m, a);
+	markdown_tables(&m, a);
 	put_integrity(&m, a);
-	put(&m, "\n## Run\n\n- Trace: ");
-	put_text(&m, source->path);
-	put(&m, "\n- Format: %s\n", source->format);
+	put_run(&m, a, source);
 	return m.error;
 }

@@ -6,11 +6,14 @@
 
 #include "analyze/analysis.h"
 #include "base/json_writer.h"
+#include "report/report.h"
 
 /* report_json.c */
 void report_json_name(struct json_writer *j, const char *key, const struct timeline *t, uint32_t name);
 void report_json_entry(struct json_writer *j, const struct timeline *t, const struct analysis_entry *e);
 
+/* report_json_host.c: attribution */
+void report_json_host(struct json_writer *j, const struct analysis *a);
 /* report_json_findings.c: bottleneck, findings, suggestions */
 void report_json_findings(struct json_writer *j, const struct analysis *a);
 
@@ -28,5 +31,48 @@ const char *report_short_name(const char *name, size_t *size);
 uint32_t *report_longest_gaps(const struct device_states *states, uint32_t most, uint32_t *ret_count);
 /* The slice that explains a gap best: the blocking call, what was on top, or the launch; TIMELINE_NONE. */
 uint32_t report_gap_reason(const struct timeline_gap *gap);
+
+/* ---- report_verdict.c: what all reports for people say in the same words ---- */
+
+/* "HIGH" from a share of 20 % on, "MED" from 10 %, else "LOW". */
+const char *report_level(const struct analysis_finding *f);
+/* "high" from 0.75 on, "medium" from 0.5, else "low". */
+const char *report_confidence(double confidence);
+
+/* What is said of the whole trace. */
+struct report_verdict {
+	bool judged;        /* false: the evidence for a judgement is missing, which is not the same as "healthy" */
+	char words[160];    /* ours: safe to print */
+	const char *reason; /* of the trace, to follow the words; not safe; NULL: none */
+};
+struct report_verdict report_verdict(const struct analysis *a);
+/* The first finding that is not a rule's: those say what they are told to.  NULL: there is none. */
+const struct analysis_finding *report_first(const struct analysis *a);
+
+/* Of all devices together; of their windows. */
+struct report_device_time {
+	int64_t span, compute, communication, copy, idle, idle_low, idle_high;
+	int64_t causes[IDLE_CAUSE_COUNT];
+};
+struct report_device_time report_device_time(const struct analysis *a);
+
+/* What a finding is about in the user's program, out of `where`; size 0 when that is not known.  Not safe. */
+const char *report_place(const struct analysis_finding *f, size_t *ret_size);
+
+/* What is left of a time when the first `count` findings are mended, each of which works on what the others leave.  Those of
+ * rules are left out, since their gains may overlap with others; *ret_used has how many are not. */
+double report_remainder(const struct analysis *a, size_t count, size_t *ret_used);
+
+/* What own times in a table are shares of: the time of all threads, or of other things that ran beside them. */
+int64_t report_host_time(const struct analysis *a, const struct analysis_table *table);
+/* Entries of a table that have the most time of their own, the most first; returns how many of `most` there are. */
+size_t report_most_self(const struct analysis_table *table, size_t *ret, size_t most);
+
+/* ---- report_program.c ---- */
+
+/* The name of what was profiled: the script, or the program; else the file.  Points into the trace or the source; not safe. */
+const char *report_program(const struct analysis *a, const struct report_source *source, size_t *ret_size);
+/* The words of the command that was recorded, with blanks between them; nothing when the trace does not say.  Not safe. */
+int report_command(const struct analysis *a, struct buffer *out);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * report_text.c - the analysis for a terminal: the verdict on the trace first,
- * then where the time of each device went and why it was idle, then tables.
+ * report_text.c - all of the analysis as plain text: the diagnosis, whether the
+ * trace can be believed, the findings, where the time of each device went and
+ * why it was idle, then tables.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -348,25 +349,25 @@ static void put_safe(struct text *x, const char *words)
 	check(x, text_append_terminal(x->out, words, strlen(words), 0));
 }
 
-static const char *level(double severity)
-{
-	return severity >= 0.66 ? "HIGH" : severity >= 0.33 ? "MED" : "LOW";
-}
-
 static void put_finding(struct text *x, const struct analysis_finding *f, size_t number)
 {
+	const char *level = report_level(f);
+
 	put(x, "  %zu ", number);
-	put_styled(x, f->severity >= 0.66 ? STYLE_BAD : STYLE_WARN, level(f->severity));
-	put(x, " %s, saves %.1f %% (%.1f to %.1f), confidence %.2f\n    ", f->kind, 100 * f->gain, 100 * f->gain_low, 100 * f->gain_high,
-	    f->confidence);
+	put_styled(x, level[0] == 'H' ? STYLE_BAD : STYLE_WARN, level);
+	put(x, " ");
+	put_safe(x, f->kind);
+	if (!f->note)
+		put(x, ", saves %.1f %% (%.1f to %.1f), confidence %.2f", 100 * f->gain, 100 * f->gain_low, 100 * f->gain_high, f->confidence);
+	put(x, "\n    ");
 	put_safe(x, f->action);
 	put(x, "\n");
-	if (f->evidence.count) {
+	for (unsigned i = 0; i < f->evidence.count; i++) {
 		put(x, "    ");
-		put_safe(x, f->evidence.text[0]);
+		put_safe(x, f->evidence.text[i]);
 		put(x, "\n");
 	}
-	for (unsigned i = 0; i < f->where.count && i < 2; i++) {
+	for (unsigned i = 0; i < f->where.count; i++) {
 		put(x, "    at ");
 		put_rest(x, f->where.text[i], strlen(f->where.text[i]), 7);
 		put(x, "\n");
@@ -375,19 +376,23 @@ static void put_finding(struct text *x, const struct analysis_finding *f, size_t
 
 static void put_findings(struct text *x, const struct analysis *a)
 {
-	if (a->device_count == 0)
-		return;
-	heading(x, "what to change first");
 	if (a->findings.count == 0)
-		put(x, "  nothing stands out: ");
-	else
-		put(x, "  %s, confidence %.2f\n", bottleneck_name(a->bottleneck.type), a->bottleneck.confidence);
-	if (a->findings.count == 0) {
-		put_safe(x, a->bottleneck.cause);
-		put(x, "\n");
-	}
+		return;
+	heading(x, "findings");
 	for (size_t i = 0; i < a->findings.count && i < x->options.top; i++)
 		put_finding(x, &a->findings.list[i], i + 1);
+}
+
+static void put_notes(struct text *x, const struct analysis *a)
+{
+	if (a->notes.count == 0)
+		return;
+	heading(x, "notes");
+	for (unsigned i = 0; i < a->notes.count; i++) {
+		put(x, "  ");
+		put_safe(x, a->notes.text[i]);
+		put(x, "\n");
+	}
 }
 
 static void put_steps(struct text *x, const struct analysis *a)
@@ -443,17 +448,19 @@ static void put_ranks(struct text *x, const struct analysis *a)
 int report_text(const struct analysis *a, const struct report_source *source, const struct report_text_options *options,
 		struct buffer *out)
 {
+	const struct report_view_options view = { .color = options->color, .ascii = options->ascii };
 	struct text x = { .out = out, .timeline = a->timeline, .options = *options };
 
 	if (x.options.columns == 0)
 		x.options.columns = 100;
 	if (x.options.top == 0)
 		x.options.top = 10;
+	check(&x, report_diagnosis(a, source, &view, out));
+	put(&x, "\n");
 	put_head(&x, a, source);
 	put_integrity(&x, a);
-	if (a->timeline->events == 0)
-		put(&x, "\nThere are no events in it.\n");
 	put_findings(&x, a);
+	put_notes(&x, a);
 	if (a->summary.end_to_end > 0)
 		put_breakdown(&x, a);
 	put_devices(&x, a);

@@ -19,16 +19,20 @@
 #define STEPS_A_BYTE 10u
 #define STEPS_A_LOOK 20000 /* how often the stop callback is asked */
 #define CACHE_KIB 4096     /* also what each sort keeps in memory before it goes to a temporary file */
+#define STEPS_IN_MEMORY 200000000u /* a few seconds */
+#define STEPS_A_LOOK_IN_MEMORY 1000 /* somebody else wrote the queries, so that each step may be a long one */
 
 struct sql {
 	sqlite3 *db;
-	struct sandbox_file *file;
-	int fd;
+	struct sandbox_file *file; /* NULL: in memory */
+	int fd;                    /* -1: in memory */
 	char *name;
 	struct sql_options options;
+	unsigned look_steps; /* how often look() is asked */
 	uint64_t steps_left;
-	bool endless; /* the steps are used up */
-	bool inside;  /* a question of our own: the schema may be read */
+	bool endless;       /* the steps are used up */
+	bool several;       /* the last query was not one SELECT */
+	bool inside;        /* a statement of our own: everything is allowed */
 
 	char *table; /* the one that was asked about last */
 	bool table_is_there, table_is_real;
@@ -47,12 +51,22 @@ static const char *const functions[] = {
 	"min", "nullif", "quote",   "replace", "round", "rtrim", "sign",  "substr", "sum", "total", "trim", "typeof", "upper",
 };
 
-static bool function_allowed(const char *name)
+/* These allocate as much as a cell may have, which in memory is little. */
+static const char *const functions_in_memory[] = { "format", "glob", "group_concat", "printf" };
+
+static bool is_among(const char *const *names, size_t count, const char *name)
 {
-	for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
-		if (strcasecmp(functions[i], name) == 0)
+	for (size_t i = 0; i < count; i++)
+		if (strcasecmp(names[i], name) == 0)
 			return true;
 	return false;
+}
+
+static bool function_allowed(const struct sql *s, const char *name)
+{
+	if (is_among(functions, sizeof functions / sizeof functions[0], name))
+		return true;
+	return !s->file && is_among(functions_in_memory, sizeof functions_in_memory / sizeof functions_in_memory[0], name);
 }
 
 /* Everything that begins with these comes from SQLite itself. */
@@ -77,22 +91,24 @@ static int authorize(void *arg, int action, const char *first, const char *secon
 	case SQLITE_READ:
 		return first && internal_table(first) ? SQLITE_DENY : SQLITE_OK;
 	case SQLITE_FUNCTION:
-		return second && function_allowed(second) ? SQLITE_OK : SQLITE_DENY;
+		return second && function_allowed(s, second) ? SQLITE_OK : SQLITE_DENY;
 	default:
 		return SQLITE_DENY;
 	}
 }
 
-/* Asked every STEPS_A_LOOK steps of a query. */
+/* Asked every look_steps steps of a query. */
 static int look(void *arg)
 {
 	struct sql *s = arg;
 
-	if (s->steps_left < STEPS_A_LOOK) {
+	if (s->inside)
+		return 0; /* filling a table of our own */
+	if (s->steps_left < s->look_steps) {
 		s->endless = true;
 		return 1;
 	}
-	s->steps_left -= STEPS_A_LOOK;
+	s->steps_left -= s->look_steps;
 	return s->options.stop && s->options.stop(s->options.stop_arg);
 }
 
@@ -116,11 +132,30 @@ static int fault_code(int status)
 	}
 }
 
+const char *sql_message(const struct sql *s)
+{
+	if (s->endless)
+		return s->file ? "the database goes on without end" : "takes too long";
+	if (s->several)
+		return "is more than one expression";
+	return s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(SQLITE_NOMEM);
+}
+
+int sql_message_offset(const struct sql *s)
+{
+#if SQLITE_VERSION_NUMBER >= 3038000
+	return s->endless || s->several ? -1 : sqlite3_error_offset(s->db);
+#else
+	(void)s;
+	return -1;
+#endif
+}
+
 /* The sentence for a failure; table may be NULL. */
 static int fault(const struct sql *s, int status, const char *table, struct error *err)
 {
 	int code = s->endless ? -EBADMSG : fault_code(status & 0xff);
-	const char *text = s->endless ? "the database goes on without end" : s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(status);
+	const char *text = s->db ? sql_message(s) : sqlite3_errstr(status);
 
 	if (err)
 		err->exit_code = code == -ENOMEM || code == -EIO ? 4 : 3;
@@ -195,7 +230,14 @@ static int read_schema(struct sql *s)
 	return status;
 }
 
-static int open_database(struct sql *s)
+/* From here on SQLite asks before it does anything. */
+static void close_doors(struct sql *s)
+{
+	sqlite3_progress_handler(s->db, (int)s->look_steps, look, s);
+	sqlite3_set_authorizer(s->db, authorize, s);
+}
+
+static int open_file(struct sql *s)
 {
 	const char *vfs = sandbox_file_vfs();
 	char number[16];
@@ -212,19 +254,44 @@ static int open_database(struct sql *s)
 	if (status != SQLITE_OK)
 		return status;
 	s->steps_left = s->options.steps ? s->options.steps : STEPS_BASE + STEPS_A_BYTE * s->file->size;
-	sqlite3_progress_handler(s->db, STEPS_A_LOOK, look, s);
-	sqlite3_set_authorizer(s->db, authorize, s);
+	s->look_steps = STEPS_A_LOOK;
+	close_doors(s);
 	return read_schema(s);
 }
 
-int sql_open(struct sql **ret, int fd, const char *name, const struct sql_options *options, struct error *err)
+/* Cells are names and figures of ours, and queries are short. */
+static void set_limits_in_memory(sqlite3 *db)
+{
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, (int)SQL_MEMORY_CELL_MAX);
+	sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, (int)SQL_MEMORY_CELL_MAX);
+	sqlite3_limit(db, SQLITE_LIMIT_VARIABLE_NUMBER, SQL_COLUMNS_MAX);
+}
+
+static int open_in_memory(struct sql *s)
+{
+	int status = sqlite3_open_v2(":memory:", &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+
+	if (status == SQLITE_OK)
+		status = restrict_database(s);
+	if (status != SQLITE_OK)
+		return status;
+	set_limits_in_memory(s->db);
+	s->steps_left = s->options.steps ? s->options.steps : STEPS_IN_MEMORY;
+	s->look_steps = STEPS_A_LOOK_IN_MEMORY;
+	close_doors(s);
+	return SQLITE_OK;
+}
+
+/* fd is -1 for a database in memory. */
+static int open_any(struct sql **ret, int fd, const char *name, const struct sql_options *options, struct error *err)
 {
 	struct sql *s = calloc(1, sizeof *s);
 	int status;
 
 	if (!s || !(s->name = strdup(name))) {
 		free(s);
-		close(fd);
+		if (fd >= 0)
+			close(fd);
 		if (err)
 			err->exit_code = 4;
 		return error_errno(err, -ENOMEM, "cannot open '%s'", name);
@@ -232,7 +299,7 @@ int sql_open(struct sql **ret, int fd, const char *name, const struct sql_option
 	s->fd = fd;
 	if (options)
 		s->options = *options;
-	status = open_database(s);
+	status = fd < 0 ? open_in_memory(s) : open_file(s);
 	if (status != SQLITE_OK) {
 		int rc = fault(s, status, NULL, err);
 
@@ -243,12 +310,23 @@ int sql_open(struct sql **ret, int fd, const char *name, const struct sql_option
 	return 0;
 }
 
+int sql_open(struct sql **ret, int fd, const char *name, const struct sql_options *options, struct error *err)
+{
+	return open_any(ret, fd, name, options, err);
+}
+
+int sql_open_memory(struct sql **ret, const char *name, const struct sql_options *options, struct error *err)
+{
+	return open_any(ret, -1, name, options, err);
+}
+
 void sql_close(struct sql *s)
 {
 	if (!s)
 		return;
 	sqlite3_close(s->db);
-	close(s->fd);
+	if (s->fd >= 0)
+		close(s->fd);
 	buffer_release(&s->columns);
 	free(s->table);
 	free(s->name);
@@ -257,17 +335,17 @@ void sql_close(struct sql *s)
 
 uint64_t sql_size(const struct sql *s)
 {
-	return s->file->size;
+	return s->file ? s->file->size : 0;
 }
 
 uint64_t sql_missing(const struct sql *s)
 {
-	return s->file->stated - s->file->size;
+	return s->file ? s->file->stated - s->file->size : 0;
 }
 
 uint64_t sql_read(const struct sql *s)
 {
-	return s->file->read;
+	return s->file ? s->file->read : 0;
 }
 
 /* A question of our own; %w or %q in it stands for the name. */
@@ -376,13 +454,15 @@ int sql_query(struct sql *s, struct sql_query **ret, const char *table, const ch
 	const char *rest = "";
 	int status = q ? sqlite3_prepare_v2(s->db, text, -1, &q->statement, &rest) : SQLITE_NOMEM;
 
+	s->several = false;
 	if (status == SQLITE_OK && sqlite3_column_count(q->statement) > 0 && !*rest) {
 		q->sql = s;
 		q->table = table;
 		*ret = q;
 		return 0;
 	}
-	status = status == SQLITE_OK ? fault(s, SQLITE_AUTH, table, err) : fault(s, status, table, err);
+	s->several = status == SQLITE_OK;
+	status = fault(s, status == SQLITE_OK ? SQLITE_AUTH : status, table, err);
 	if (q)
 		sqlite3_finalize(q->statement);
 	free(q);
@@ -392,6 +472,23 @@ int sql_query(struct sql *s, struct sql_query **ret, const char *table, const ch
 void sql_query_bind(struct sql_query *q, int parameter, int64_t value)
 {
 	sqlite3_bind_int64(q->statement, parameter, value);
+}
+
+void sql_query_bind_number(struct sql_query *q, int parameter, double value)
+{
+	sqlite3_bind_double(q->statement, parameter, value); /* NAN is NULL */
+}
+
+void sql_query_bind_text(struct sql_query *q, int parameter, const char *text, size_t size)
+{
+	size_t most = q->sql->file ? SQL_TEXT_MAX : SQL_MEMORY_CELL_MAX / 2;
+
+	sqlite3_bind_text(q->statement, parameter, text, (int)(size < most ? size : most), SQLITE_TRANSIENT);
+}
+
+int sql_query_columns(const struct sql_query *q)
+{
+	return sqlite3_column_count(q->statement);
 }
 
 int sql_query_step(struct sql_query *q, struct error *err)
@@ -414,6 +511,11 @@ void sql_query_free(struct sql_query *q)
 		return;
 	sqlite3_finalize(q->statement);
 	free(q);
+}
+
+bool sql_query_null(struct sql_query *q, int column)
+{
+	return sqlite3_column_type(q->statement, column) == SQLITE_NULL;
 }
 
 bool sql_query_integer(struct sql_query *q, int column, int64_t *ret)
@@ -458,4 +560,86 @@ bool sql_query_text(struct sql_query *q, int column, const char **ret, size_t *r
 	*ret = text;
 	*ret_size = size < SQL_TEXT_MAX ? size : SQL_TEXT_MAX;
 	return true;
+}
+
+/* ---- In memory ------------------------------------------------------------------ */
+
+/* Nothing is asked of a statement of our own. */
+static sqlite3_stmt *prepare_own(struct sql *s, const struct buffer *text)
+{
+	sqlite3_stmt *statement = NULL;
+
+	s->inside = true;
+	sqlite3_prepare_v2(s->db, (const char *)text->data, (int)text->size, &statement, NULL);
+	s->inside = false;
+	return statement;
+}
+
+/* CREATE TABLE "t"("a", "b"), or with marks INSERT INTO "t" VALUES (?, ?). */
+static int write_statement(struct buffer *text, const char *verb, const char *table, const char *between, const char *columns,
+			   bool marks)
+{
+	int rc = buffer_printf(text, "%s \"%s\"%s(", verb, table, between);
+	bool first = true;
+
+	for (size_t size; rc == 0 && *columns; first = false) {
+		size = strcspn(columns, " ");
+		rc = buffer_printf(text, marks ? "%s?" : "%s\"%.*s\"", first ? "" : ", ", (int)size, columns);
+		columns += size + strspn(columns + size, " ");
+	}
+	return rc ? rc : buffer_append(text, ")", 1);
+}
+
+int sql_create(struct sql *s, const char *table, const char *columns, struct error *err)
+{
+	struct buffer text = BUFFER_INIT;
+	sqlite3_stmt *statement = NULL;
+	int status = SQLITE_NOMEM;
+
+	if (write_statement(&text, "CREATE TABLE", table, "", columns, false) == 0)
+		statement = prepare_own(s, &text);
+	if (statement)
+		status = sqlite3_step(statement);
+	sqlite3_finalize(statement);
+	buffer_release(&text);
+	return status == SQLITE_DONE ? 0 : fault(s, status, table, err);
+}
+
+int sql_insert(struct sql *s, struct sql_query **ret, const char *table, const char *columns, struct error *err)
+{
+	struct sql_query *q = calloc(1, sizeof *q);
+	struct buffer text = BUFFER_INIT;
+
+	if (q && write_statement(&text, "INSERT INTO", table, " VALUES ", columns, true) == 0)
+		q->statement = prepare_own(s, &text);
+	buffer_release(&text);
+	if (!q || !q->statement) {
+		free(q);
+		return fault(s, SQLITE_NOMEM, table, err);
+	}
+	q->sql = s;
+	q->table = table;
+	*ret = q;
+	return 0;
+}
+
+int sql_insert_row(struct sql_query *q, struct error *err)
+{
+	int status;
+
+	q->sql->inside = true;
+	status = sqlite3_step(q->statement);
+	q->sql->inside = false;
+	sqlite3_reset(q->statement);
+	sqlite3_clear_bindings(q->statement);
+	return status == SQLITE_DONE ? 0 : fault(q->sql, status, q->table, err);
+}
+
+int sql_empty(struct sql *s, const char *table, struct error *err)
+{
+	sqlite3_stmt *statement = ask(s, "DELETE FROM \"%w\"", table);
+	int status = statement ? sqlite3_step(statement) : SQLITE_NOMEM;
+
+	sqlite3_finalize(statement);
+	return status == SQLITE_DONE ? 0 : fault(s, status, table, err);
 }

@@ -39,7 +39,7 @@ struct builder {
 	int64_t realtime_offset; /* of CLOCK_REALTIME to the absolute nanoseconds here */
 	bool realtime_known;
 
-	size_t slice_capacity, detail_capacity, point_capacity, range_capacity, collective_capacity;
+	size_t slice_capacity, detail_capacity, point_capacity, look_capacity, range_capacity, collective_capacity;
 	uint32_t *track;       /* of each slice, until they are ordered */
 	uint16_t *track_domain; /* of each track; UINT16_MAX: no events */
 	size_t track_limit;    /* tracks that track_domain has room for */
@@ -82,6 +82,14 @@ int details_end_batch(struct builder *b, const struct trace_batch *batch);
 /* The number of the slice's detail, or TIMELINE_NONE. */
 int details_of(struct builder *b, const struct trace_batch *batch, const struct trace_slice *slice, uint32_t *ret);
 void details_release(struct builder *b);
+
+/* looks.c: what was seen from outside. */
+bool looks_are_on(const struct builder *b, uint32_t track);
+int looks_take_slice(struct builder *b, const struct trace_slice *slice, uint32_t domain);
+int looks_take_event(struct builder *b, const struct trace_batch *batch, uint32_t track, uint32_t i);
+int looks_order(struct builder *b);
+/* The number that a counter's event has. */
+double counter_value(const struct trace_batch *batch, uint32_t i);
 
 /* collectives.c: adds a row when the metadata describe one. */
 int collectives_take(struct builder *b, uint32_t slice, const void *metadata, size_t size);

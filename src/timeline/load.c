@@ -31,14 +31,6 @@ static int reserve_slice(struct builder *b)
 	return 0;
 }
 
-/* What was seen from outside, of threads and of the machine, is no part of what they did. */
-static bool is_outside(const struct builder *b, uint32_t track)
-{
-	const struct trace_track *entry = trace_reader_track(b->reader, track);
-
-	return entry && (entry->kind == TRACK_STATES || entry->kind == TRACK_HOST);
-}
-
 static uint8_t flags_of(const struct trace_slice *slice)
 {
 	return (uint8_t)((slice->flags & SLICE_UNFINISHED ? SLICE_OPEN : 0) |
@@ -71,9 +63,10 @@ static int take_slice(void *arg, const struct trace_slice *slice)
 	uint32_t domain = load->batch ? load->batch->domain : b->track_domain[slice->track], row = t->slice_count;
 	int rc;
 
-	if (slice->kind == EVENT_LOST || slice->kind == EVENT_CLOCK_PAIR ||
-	    (slice->kind == EVENT_CPU_SAMPLE && is_outside(b, slice->track)))
+	if (slice->kind == EVENT_LOST || slice->kind == EVENT_CLOCK_PAIR)
 		return 0;
+	if (looks_are_on(b, slice->track))
+		return looks_take_slice(b, slice, domain);
 	rc = reserve_slice(b);
 	if (rc == 0)
 		rc = details_of(b, load->batch, slice, &t->detail[row]);
@@ -94,20 +87,6 @@ static int take_slice(void *arg, const struct trace_slice *slice)
 
 /* ---- Events that are not slices ---- */
 
-static double value_of(const struct trace_batch *batch, uint32_t i)
-{
-	uint64_t present = trace_batch_present(batch, i);
-	double value = 0;
-
-	if (present >> FIELD_VALUE & 1 && batch->field[FIELD_VALUE])
-		memcpy(&value, &batch->field[FIELD_VALUE][i], sizeof value);
-	else if (present >> FIELD_INTEGER & 1 && batch->field[FIELD_INTEGER])
-		value = (double)(int64_t)batch->field[FIELD_INTEGER][i];
-	else if (batch->field[FIELD_BYTES])
-		value = (double)batch->field[FIELD_BYTES][i];
-	return value;
-}
-
 static int take_point(struct builder *b, const struct trace_batch *batch, uint32_t track, uint32_t i)
 {
 	struct timeline *t = b->t;
@@ -118,7 +97,7 @@ static int take_point(struct builder *b, const struct trace_batch *batch, uint32
 		return -ENOMEM;
 	t->points[t->point_count++] = (struct timeline_point){
 		.time = clocks_ns(b, batch->domain, batch->time[i]),
-		.value = value_of(batch, i),
+		.value = counter_value(batch, i),
 		.pointer = batch->field[FIELD_POINTER] ? batch->field[FIELD_POINTER][i] : 0,
 		.track = track,
 		.name = batch->name[i],
@@ -148,7 +127,10 @@ static void count_lost(struct timeline *t, const struct trace_batch *batch, uint
 {
 	uint64_t reason = batch->field[FIELD_REASON] ? batch->field[FIELD_REASON][i] : 0;
 
-	if (reason != LOST_NAMES && batch->field[FIELD_COUNT])
+	if (!batch->field[FIELD_COUNT])
+		return;
+	t->lost_by_reason[reason < LOST_REASON_COUNT ? reason : 0] += batch->field[FIELD_COUNT][i];
+	if (reason != LOST_NAMES)
 		t->lost += batch->field[FIELD_COUNT][i];
 }
 
@@ -211,10 +193,10 @@ static int take_batch(struct load *load, struct trace_pairing *pairing, const st
 	for (size_t k = 0; k < batch->segment_count && rc == 0; k++) {
 		const struct trace_segment *s = &batch->segments[k];
 
-		if (is_outside(b, s->track))
-			continue;
+		bool look = looks_are_on(b, s->track);
+
 		for (uint32_t i = s->first; i < s->first + s->count && rc == 0; i++)
-			rc = take_event(b, batch, s->track, i);
+			rc = look ? looks_take_event(b, batch, s->track, i) : take_event(b, batch, s->track, i);
 	}
 	if (rc == 0)
 		rc = details_begin_batch(b, batch);
@@ -266,6 +248,7 @@ static void trim(struct builder *b)
 	ROOM_TRIM(b->track, t->slice_count);
 	ROOM_TRIM(t->details, t->detail_count);
 	ROOM_TRIM(t->points, t->point_count);
+	ROOM_TRIM(t->looks, t->look_count);
 	ROOM_TRIM(t->collectives, t->collective_count);
 }
 

@@ -52,6 +52,10 @@ int64_t order_from_start(struct builder *b)
 		t->ranges[i].end = since(start, t->ranges[i].end);
 		t->duration = later(t->duration, t->ranges[i].end);
 	}
+	for (uint32_t i = 0; i < t->look_count; i++) { /* what the program did is what there is a timeline of */
+		t->looks[i].begin = since(start, t->looks[i].begin);
+		t->looks[i].end = since(start, t->looks[i].end);
+	}
 	for (size_t i = 0; i < b->flow_count; i++)
 		b->flows[i].time = since(start, b->flows[i].time);
 	return start;

@@ -65,6 +65,7 @@ static int build(struct builder *b, const struct timeline_options *options, stru
 	rc = rc ? rc : clocks_describe(b, order_from_start(b));
 	rc = rc ? rc : order_slices(b);
 	rc = rc ? rc : order_points(b);
+	rc = rc ? rc : looks_order(b);
 	rc = rc ? rc : find_relations(b);
 	return rc < 0 ? error_errno(err, rc, "cannot build the timeline") : 0;
 }
@@ -117,6 +118,7 @@ void timeline_free(struct timeline *t)
 	free(t->streams);
 	free(t->collectives);
 	free(t->points);
+	free(t->looks);
 	free(t->flows);
 	free(t->ranges);
 	free(t->steps);

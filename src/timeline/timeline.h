@@ -107,6 +107,21 @@ struct timeline_point {
 	uint8_t kind;
 };
 
+/* What was seen of a thread, or of the machine, from outside, on a track of states or of the host. */
+enum look_kind {
+	LOOK_STATE,   /* the thread was in it at `begin`, and is taken to have been until `end` */
+	LOOK_PLACE,   /* the thread ran, and its processor was there */
+	LOOK_COUNTER, /* value */
+};
+struct timeline_look {
+	int64_t begin, end;
+	double value;
+	const char *what; /* which one; NULL: nothing is said; kept by the timeline, each text once */
+	uint32_t track, name;
+	uint32_t samples; /* that a state rests on */
+	uint8_t kind;
+};
+
 /* An arrow that the trace has, apart from launches: from the slice it leaves to the one it reaches. */
 struct timeline_flow {
 	uint32_t from, to;
@@ -173,6 +188,8 @@ struct timeline {
 	uint32_t collective_count;
 	struct timeline_point *points; /* by time */
 	uint32_t point_count;
+	struct timeline_look *looks; /* by track, then by begin */
+	uint32_t look_count;
 	struct timeline_flow *flows;
 	uint32_t flow_count;
 	struct timeline_range *ranges;
@@ -189,12 +206,13 @@ struct timeline {
 	int64_t start_ns;  /* realtime of time 0, ns since 1970; 0 when not known */
 	int64_t duration;  /* the largest end */
 	uint64_t events;   /* of the trace, of all kinds */
-	uint64_t lost;
+	uint64_t lost;     /* all of these but LOST_NAMES */
+	uint64_t lost_by_reason[LOST_REASON_COUNT]; /* place 0: of unknown reason */
 	uint64_t launches; /* calls that should have device work */
 	uint64_t launches_without_work, work_without_launch, clock_damage;
 	uint64_t copies_without_work; /* of launches_without_work: copies and memsets, which may have had nothing to do */
 
-	struct timeline_texts *texts; /* what the collectives' texts lie in */
+	struct timeline_texts *texts; /* what the texts of collectives and looks lie in */
 };
 
 struct timeline_options {
@@ -217,6 +235,9 @@ uint32_t timeline_track_of(const struct timeline *t, uint32_t slice);
 uint32_t timeline_at(const struct timeline *t, uint32_t track, int64_t time);
 /* The first slice of a track that begins at `time` or later; tracks[].first + count when there is none. */
 uint32_t timeline_first_at(const struct timeline *t, uint32_t track, int64_t time);
+
+/* The first look of a track that begins at `time` or later, and how many of the track there are from there on. */
+uint32_t timeline_looks_from(const struct timeline *t, uint32_t track, int64_t time, uint32_t *ret_count);
 
 static inline bool timeline_is_device_work(uint8_t kind)
 {

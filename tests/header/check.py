@@ -59,8 +59,8 @@ class Checks:
     def recorded(self, program, status):
         """The names of the marks and begins that a recording of it holds, and how many events there are."""
         trace = self.folder / "trace.sbt"
-        run = subprocess.run([INFERSCOPE, "run", "--trace", trace, "--", program], capture_output=True, text=True,
-                             check=False, timeout=30)
+        run = subprocess.run([INFERSCOPE, "run", "--trace", trace, "--report", "none", "--waits", "off", "--", program], capture_output=True,
+                             text=True, check=False, timeout=30)
         assert run.returncode == status, run
         trace = sbt.read(trace)
         assert trace.violations == []

@@ -749,7 +749,7 @@ RECORDED = """
 
 
 def test_a_view_of_the_outer_recording(tmp_path):
-    before = [package.COMMAND, "run", "--trace", tmp_path / "outer.sbt", "--"]
+    before = [package.COMMAND, "run", "--report", "none", "--trace", tmp_path / "outer.sbt", "--"]
     out, _ = package.run(RECORDED, tmp_path, before=before)
     assert out.splitlines() == ["['inside']", "1", "True stopped"]
     events = _engine.read_events(tmp_path / "outer.sbt")
@@ -900,6 +900,6 @@ def test_every_python(tmp_path, python):
 
 @pytest.mark.parametrize("python", recorded_pythons(), ids=str)
 def test_every_python_under_run(tmp_path, python):
-    before = [package.COMMAND, "run", "--trace", tmp_path / "outer.sbt", "--"]
+    before = [package.COMMAND, "run", "--report", "none", "--trace", tmp_path / "outer.sbt", "--"]
     out, _ = package.run(RECORDED, tmp_path, python=python.path, before=before)
     assert out.splitlines() == ["['inside']", "1", "True stopped"]

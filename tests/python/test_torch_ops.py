@@ -470,7 +470,7 @@ def run_fake(folder, code, source="libfake-torch.so"):
     library = folder / "libtorch_cpu.so"
     shutil.copy(BUILD / "tests" / "programs" / source, library)
     code = FAKE.format(here=str(HERE), library=str(library)) + code
-    done = subprocess.run([INFERSCOPE, "run", "--trace", folder / "trace.sbt", "--", sys.executable, "-E", "-c", code],
+    done = subprocess.run([INFERSCOPE, "run", "--report", "none", "--trace", folder / "trace.sbt", "--", sys.executable, "-E", "-c", code],
                           capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     dump = subprocess.run([INFERSCOPE, "dump", folder / "trace.sbt", "--format", "json"], capture_output=True, text=True,

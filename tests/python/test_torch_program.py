@@ -60,7 +60,8 @@ def record(folder, code, *options, **variables):
     program = folder / "program.py"
     program.write_text(PRELUDE + textwrap.dedent(code))
     alone = execute([PYTHON, program], folder)
-    recorded = execute([INFERSCOPE, "run", "--trace", folder / "trace.sbt", *options, "--", PYTHON, program], folder, **variables)
+    recorded = execute([INFERSCOPE, "run", "--report", "none", "--trace", folder / "trace.sbt", *options, "--", PYTHON, program], folder,
+                       **variables)
     assert recorded == alone and alone[0] == 0, recorded
     trace = sbt.read(folder / "trace.sbt")
     assert trace.violations == [] and trace.damage == [] and trace.lost == 0

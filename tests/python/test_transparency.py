@@ -49,7 +49,7 @@ def run(command, folder, stdin, env):
 def run_recorded(command, folder, stdin, env):
     """And, apart, what we had to say, and what is in the trace."""
     trace = folder / "trace.sbt"
-    done = run([INFERSCOPE, "run", "--trace", trace, "--", *command], folder, stdin, env)
+    done = run([INFERSCOPE, "run", "--report", "none", "--trace", trace, "--", *command], folder, stdin, env)
     lines = done.stderr.splitlines(keepends=True)
     first = next((i for i, line in enumerate(lines) if line.startswith("inferscope: ")), len(lines))
     said, done.stderr = lines[first:], "".join(lines[:first])

@@ -110,7 +110,7 @@ static void yaml_that_is_wrong(void **state)
 	(void)state;
 	refuse("trace_size_mb: 7\ntrace_size: 8\n",
 	       "f.yaml:2: unknown key 'trace_size'; did you mean 'trace_size_mb'?");
-	refuse("colour: red\n", "f.yaml:1: unknown key 'colour'; 'inferscope config show' lists those there are");
+	refuse("flavour: red\n", "f.yaml:1: unknown key 'flavour'; 'inferscope config show' lists those there are");
 	refuse("trace_size_mb: 7\n\ntrace_size_mb: 7\n",
 	       "f.yaml:3: key 'trace_size_mb' is already there further up; keep one of the two");
 	refuse("trace_size_mb: lots\n", "f.yaml:1: trace_size_mb expects an integer from 1 to 65536, not 'lots'");

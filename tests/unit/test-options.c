@@ -16,6 +16,7 @@ static int64_t top;
 static double from;
 static const char *output;
 static int colour;
+static struct option_list rules;
 static struct config config;
 
 static const struct option_row rows[] = {
@@ -24,6 +25,7 @@ static const struct option_row rows[] = {
 	OPTION_INT('n', "top", "N", &top, 1, 100, "how many"),
 	OPTION_REAL(0, "from", "MS", &from, 0, 1e6, "from when on"),
 	OPTION_TEXT('o', "output", "FILE", &output, "where to"),
+	OPTION_LIST('r', "rules", "FILE", &rules, "may be given again"),
 	OPTION_CHOICE(0, "colour", "COLOUR", &colour, colours, "which colour"),
 	OPTION_CONFIG(0, "trace-size-mb", "N", &config, CONFIG_TRACE_SIZE_MB, "memory"),
 	OPTION_CONFIG(0, "calls", "on|off", &config, CONFIG_CALLS, "calls"),
@@ -63,6 +65,21 @@ static int parse_with(const struct options *options, const char *const *typed)
 }
 
 #define PARSE(...) parse_with(&table, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void several_values(void **state)
+{
+	(void)state;
+	rules.count = 0;
+	assert_int_equal(PARSE("--rules", "a", "-rb", "file", "--rules=c"), 1);
+	assert_int_equal(rules.count, 3);
+	assert_string_equal(rules.items[0], "a");
+	assert_string_equal(rules.items[1], "b");
+	assert_string_equal(rules.items[2], "c");
+	rules.count = OPTION_LIST_MAX;
+	assert_int_equal(PARSE("--rules", "a"), -EINVAL);
+	assert_string_equal(error.text, "test: --rules may be given 32 times at most");
+	assert_int_equal(error.exit_code, 2);
+}
 
 static void typed_values(void **state)
 {
@@ -186,6 +203,7 @@ static void help_is_made_from_the_table(void **state)
 			    "  -n, --top N               how many\n"
 			    "      --from MS             from when on\n"
 			    "  -o, --output FILE         where to\n"
+			    "  -r, --rules FILE          may be given again\n"
 			    "      --colour COLOUR       which colour\n"
 			    "      --trace-size-mb N     memory\n"
 			    "      --calls on|off        calls\n"
@@ -200,6 +218,7 @@ static void help_is_made_from_the_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(several_values),
 		cmocka_unit_test(typed_values),
 		cmocka_unit_test(short_forms),
 		cmocka_unit_test(double_dash_ends_options),

@@ -419,6 +419,99 @@ static void test_look_up_again_and_again(void **state)
 	sql_close(s);
 }
 
+/* ---- In memory ------------------------------------------------------------------ */
+
+static struct sql *open_filled(const struct sql_options *options)
+{
+	struct sql_query *insert;
+	struct sql *s = NULL;
+
+	assert_int_equal(sql_open_memory(&s, "memory", options, NULL), 0);
+	assert_int_equal(sql_create(s, "t", "a b index", NULL), 0);
+	assert_int_equal(sql_insert(s, &insert, "t", "a b index", NULL), 0);
+	for (int i = 0; i < 3000; i++) {
+		sql_query_bind(insert, 1, i);
+		sql_query_bind_number(insert, 2, i / 2.0);
+		if (i == 7)
+			sql_query_bind_text(insert, 3, "x'\0;--\"", 7);
+		assert_int_equal(sql_insert_row(insert, NULL), 0);
+	}
+	sql_query_free(insert);
+	return s;
+}
+
+static int64_t count_of(struct sql *s, const char *text)
+{
+	struct sql_query *q;
+	int64_t value = -1;
+
+	assert_int_equal(sql_query(s, &q, "t", text, NULL), 0);
+	assert_int_equal(sql_query_columns(q), 1);
+	assert_int_equal(sql_query_step(q, NULL), 1);
+	assert_true(sql_query_integer(q, 0, &value));
+	sql_query_free(q);
+	return value;
+}
+
+static void test_tables_in_memory(void **state)
+{
+	struct sql *s = open_filled(NULL);
+
+	(void)state;
+	assert_int_equal(count_of(s, "SELECT sum(a) FROM t"), 4498500);
+	assert_int_equal(count_of(s, "SELECT sum(b) * 2 FROM t"), 4498500);
+	assert_int_equal(count_of(s, "SELECT a FROM t WHERE \"index\" IS NOT NULL"), 7);
+	assert_int_equal(count_of(s, "SELECT instr(\"index\", ';') FROM t WHERE a = 7"), 4); /* behind a NUL, which is a character as any */
+	assert_true(sql_table_exists(s, "t") && !sql_table_exists(s, "u"));
+	assert_int_equal(sql_size(s) + sql_missing(s) + sql_read(s), 0);
+	assert_int_equal(sql_empty(s, "t", NULL), 0);
+	assert_int_equal(count_of(s, "SELECT count(*) FROM t"), 0);
+	assert_true(sql_create(s, "t", "a", NULL) < 0); /* it is there */
+	sql_close(s);
+}
+
+/* The same door as for files. */
+static void test_queries_in_memory_only_read(void **state)
+{
+	static const char *const refused[] = { "DELETE FROM t", "INSERT INTO t VALUES (1, 2, 3)", "UPDATE t SET a = 1", "DROP TABLE t",
+		"CREATE TABLE u(a)", "CREATE TEMP TABLE u(a)", "ATTACH ':memory:' AS u", "PRAGMA user_version", "PRAGMA journal_mode = WAL",
+		"BEGIN", "VACUUM", "VACUUM INTO 'x'", "ANALYZE", "REINDEX", "EXPLAIN SELECT 1 FROM sqlite_schema", "SELECT * FROM sqlite_schema",
+		"SELECT randomblob(1)", "SELECT load_extension('x')", "SELECT 1; SELECT 2",
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n", "SELECT * FROM generate_series(1, 2)",
+		"SELECT * FROM json_each('[1]')", "SELECT * FROM pragma_table_list" };
+	struct sql *s = open_filled(NULL);
+	struct sql_query *q = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+		if (sql_query(s, &q, "t", refused[i], &err) == 0)
+			fail_msg("%s", refused[i]);
+	assert_int_equal(sql_query(s, &q, "t", "SELECT 1 FROM t WHERE nope", &err), -EBADMSG);
+	assert_string_equal(sql_message(s), "no such column: nope");
+	assert_int_equal(sql_message_offset(s), 22);
+	assert_int_equal(sql_query(s, &q, "t", "SELECT 1; SELECT 2", &err), -EPERM);
+	assert_string_equal(sql_message(s), "is more than one expression");
+	assert_int_equal(sql_message_offset(s), -1);
+	assert_int_equal(count_of(s, "SELECT count(*) FROM t"), 3000);
+	sql_close(s);
+}
+
+static void test_queries_in_memory_end(void **state)
+{
+	const struct sql_options options = { .steps = 5000000 };
+	struct sql *s = open_filled(&options); /* filling takes none of them */
+	struct sql_query *q;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(sql_query(s, &q, NULL, "SELECT count(*) FROM t a, t b WHERE a.a + b.a < 0", &err), 0);
+	assert_int_equal(sql_query_step(q, &err), -EBADMSG);
+	assert_string_equal(sql_message(s), "takes too long");
+	sql_query_free(q);
+	sql_close(s);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -446,6 +539,9 @@ int main(void)
 		cmocka_unit_test(test_a_tree_without_end),
 		cmocka_unit_test(test_long_cells),
 		cmocka_unit_test(test_look_up_again_and_again),
+		cmocka_unit_test(test_tables_in_memory),
+		cmocka_unit_test(test_queries_in_memory_only_read),
+		cmocka_unit_test(test_queries_in_memory_end),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,0 +1,15 @@
+/*
+ * analyze.h - `inferscope analyze` for a trace that was just recorded.
+ */
+#ifndef CMD_ANALYZE_H
+#define CMD_ANALYZE_H
+
+#include <stdbool.h>
+
+#include "config/config.h"
+
+/* Analyses a trace by the settings, writes the report (report_format_of() knows its name) and, if `show`, prints the
+ * diagnosis on standard error.  Returns an exit code, having said what went wrong. */
+int analyze_recording(const struct config *config, const char *trace, const char *report, bool show);
+
+#endif

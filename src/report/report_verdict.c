@@ -1,0 +1,235 @@
+/* report_verdict.c - see report_parts.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "report/report.h"
+#include "report/report_parts.h"
+
+const char *report_level(const struct analysis_finding *f)
+{
+	double share = f->rule ? 0.30 * f->severity : f->share; /* a rule owns no time, and says itself how severe it is */
+
+	return share >= 0.20 ? "HIGH" : share >= 0.10 ? "MED" : "LOW";
+}
+
+const char *report_confidence(double confidence)
+{
+	return confidence >= 0.75 ? "high" : confidence >= 0.5 ? "medium" : "low";
+}
+
+/* ---- Devices ------------------------------------------------------------------ */
+
+static void add(int64_t *sum, int64_t time)
+{
+	if (__builtin_add_overflow(*sum, time, sum))
+		*sum = INT64_MAX;
+}
+
+struct report_device_time report_device_time(const struct analysis *a)
+{
+	struct report_device_time t = { 0 };
+
+	for (size_t i = 0; i < a->device_count; i++) {
+		const struct analysis_device *d = &a->devices[i];
+		const struct device_window *w = d->window;
+
+		add(&t.span, w->to - w->from);
+		add(&t.compute, device_window_compute(w));
+		add(&t.communication, device_window_exposed_communication(w));
+		add(&t.copy, device_window_exposed_copy(w));
+		add(&t.idle, device_window_idle(w));
+		add(&t.idle_low, d->idle_low);
+		add(&t.idle_high, d->idle_high);
+		for (unsigned cause = 0; cause < IDLE_CAUSE_COUNT; cause++)
+			add(&t.causes[cause], d->states->idle[cause]);
+	}
+	return t;
+}
+
+static double percent(int64_t part, int64_t whole)
+{
+	return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+/* ---- The verdict -------------------------------------------------------------- */
+
+/* "41% of the time is NOUN", "GPU idle 41% of the time: NOUN VERB it". */
+struct phrase {
+	const char *kind, *noun, *verb;
+};
+
+static const struct phrase phrases[] = {
+	{ "data_loading", "data loading", "starves" },
+	{ "preprocessing", "preprocessing", "starves" },
+	{ "synchronization", "waiting for results", "delays" },
+	{ "kernel_launch", "late launches", "starve" },
+	{ "cpu_computation", "computing on the CPU", "delays" },
+	{ "startup", "starting up", "delays" },
+	{ "jit_compilation", "compiling code", "delays" },
+	{ "gpu_transfer", "copying to and from the GPU", "delays" },
+	{ "communication", "communication", "delays" },
+	{ "straggler", "waiting for the slowest rank", "delays" },
+	{ "i_o_operation", "reading and writing", "delays" },
+	{ "network_latency", "waiting for the network", "delays" },
+	{ "memory_allocation", "allocating memory", "delays" },
+	{ "memory_pressure", "a lack of memory", "delays" },
+	{ "gil_contention", "waiting for Python's lock (GIL)", "delays" },
+	{ "lock_contention", "waiting for locks", "delays" },
+	{ "oversubscription", "waiting for a processor", "delays" },
+	{ "garbage_collection", "garbage collection", "delays" },
+	{ "gpu_compute", "computing on the GPU", "delays" },
+};
+
+static const struct phrase *phrase_of(const char *kind)
+{
+	static const struct phrase other = { "", "what is listed first", "delays" };
+
+	for (size_t i = 0; i < sizeof phrases / sizeof phrases[0]; i++)
+		if (strcmp(phrases[i].kind, kind) == 0)
+			return &phrases[i];
+	return &other;
+}
+
+const struct analysis_finding *report_first(const struct analysis *a)
+{
+	for (size_t i = 0; i < a->findings.count; i++)
+		if (!a->findings.list[i].rule)
+			return &a->findings.list[i];
+	return NULL;
+}
+
+/* "GPU idle 41%", of poor evidence "GPU idle 38 to 47%". */
+static int say_idle(struct report_verdict *v, const struct analysis *a, const struct report_device_time *t)
+{
+	const char *gpu = a->device_count == 1 ? "GPU" : "GPUs";
+
+	if (t->idle_low != t->idle_high)
+		return snprintf(v->words, sizeof v->words, "%s idle %.0f to %.0f%% of the time", gpu, percent(t->idle_low, t->span),
+				percent(t->idle_high, t->span));
+	return snprintf(v->words, sizeof v->words, "%s idle %.0f%% of the time", gpu, percent(t->idle, t->span));
+}
+
+/* Of its idle time: a finding, unless most of it is a mystery. */
+static void judge_idle(struct report_verdict *v, const struct analysis *a, const struct report_device_time *t)
+{
+	size_t n = (size_t)say_idle(v, a, t);
+	const struct phrase *phrase = report_first(a) ? phrase_of(report_first(a)->kind) : NULL;
+
+	v->judged = t->causes[IDLE_UNKNOWN] <= t->idle / 2;
+	if (!v->judged)
+		snprintf(v->words + n, sizeof v->words - n, "; the trace does not tell why");
+	else if (phrase)
+		snprintf(v->words + n, sizeof v->words - n, ": %s %s %s", phrase->noun, phrase->verb, a->device_count == 1 ? "it" : "them");
+	else if (t->causes[IDLE_NO_WORK] > t->idle / 2)
+		snprintf(v->words + n, sizeof v->words - n, ": there was nothing to do");
+	else
+		snprintf(v->words + n, sizeof v->words - n, ", for many small reasons");
+}
+
+static void judge_devices(struct report_verdict *v, const struct analysis *a)
+{
+	const struct report_device_time t = report_device_time(a);
+	const char *gpu = a->device_count == 1 ? "GPU" : "GPUs";
+	double busy = 100 - percent(t.idle, t.span);
+
+	switch (a->bottleneck.type) {
+	case BOTTLENECK_CPU:
+		judge_idle(v, a, &t);
+		break;
+	case BOTTLENECK_MEMORY:
+		snprintf(v->words, sizeof v->words, "copies between host and %s take %.0f%% of the time", gpu,
+			 percent(a->summary.h2d, t.span) + percent(a->summary.d2h, t.span));
+		break;
+	case BOTTLENECK_GPU:
+		snprintf(v->words, sizeof v->words, "%s busy %.0f%% of the time: %s own work is the limit", gpu, busy,
+			 a->device_count == 1 ? "its" : "their");
+		break;
+	default:
+		snprintf(v->words, sizeof v->words, "%s busy %.0f%% of the time: host and device keep pace", gpu, busy);
+	}
+}
+
+/* Without devices: whether most of the time the program was in nothing that was recorded. */
+static bool is_mystery(const struct analysis *a)
+{
+	for (size_t i = 0; i < a->category_count; i++)
+		if (strcmp(a->breakdown[i].name, "unknown") == 0)
+			return a->breakdown[i].duration > a->summary.end_to_end / 2;
+	return false;
+}
+
+struct report_verdict report_verdict(const struct analysis *a)
+{
+	struct report_verdict v = { .judged = true };
+	const struct analysis_finding *first = report_first(a);
+	bool unknown = a->bottleneck.type == BOTTLENECK_UNKNOWN && !first;
+
+	if (a->timeline->events == 0 || unknown) {
+		v.judged = false;
+		snprintf(v.words, sizeof v.words, "cannot judge: %s", a->timeline->events == 0 ? "there are no events in the trace" : "");
+		v.reason = a->timeline->events ? a->bottleneck.cause : NULL;
+	} else if (a->device_count && a->bottleneck.type != BOTTLENECK_UNKNOWN) {
+		judge_devices(&v, a);
+	} else if (first) {
+		snprintf(v.words, sizeof v.words, "%.0f%% of the time is %s", 100 * first->share, phrase_of(first->kind)->noun);
+	} else if (is_mystery(a)) {
+		v.judged = false;
+		snprintf(v.words, sizeof v.words, "cannot judge: most of the time it was in nothing that was recorded");
+	} else {
+		v.reason = a->bottleneck.cause;
+	}
+	return v;
+}
+
+/* ---- Names -------------------------------------------------------------------- */
+
+const char *report_place(const struct analysis_finding *f, size_t *ret_size)
+{
+	const char *text = f->where.count ? f->where.text[0] : "", *end = NULL;
+
+	for (const char *at = text; (at = strstr(at, ": ")); at += 2)
+		end = at; /* "NAME: 12 ms in 3 gaps", and a name may have a colon of its own */
+	*ret_size = end ? (size_t)(end - text) : strlen(text);
+	return text;
+}
+
+/* ---- Figures ------------------------------------------------------------------ */
+
+double report_remainder(const struct analysis *a, size_t count, size_t *ret_used)
+{
+	double left = 1;
+
+	*ret_used = 0;
+	for (size_t i = 0; i < count && i < a->findings.count; i++) {
+		if (a->findings.list[i].rule)
+			continue;
+		left *= 1 - a->findings.list[i].gain;
+		++*ret_used;
+	}
+	return left;
+}
+
+int64_t report_host_time(const struct analysis *a, const struct analysis_table *table)
+{
+	int64_t own = 0;
+
+	for (size_t i = 0; i < table->count; i++)
+		add(&own, table->entries[i].self);
+	return own > a->summary.cpu ? own : a->summary.cpu;
+}
+
+size_t report_most_self(const struct analysis_table *table, size_t *ret, size_t most)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < table->count; i++) {
+		size_t at = count < most ? count++ : most;
+
+		for (; at > 0 && table->entries[ret[at - 1]].self < table->entries[i].self; at--)
+			if (at < most)
+				ret[at] = ret[at - 1];
+		if (at < most)
+			ret[at] = i;
+	}
+	return count;
+}

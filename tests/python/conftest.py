@@ -1,0 +1,20 @@
+"""What recordings of the tests leave out unless they ask for it.
+
+The analysis at the end, which test_terminal.py is about, would leave report.md where they run; looking at threads from
+outside, which test_waits.py is about, records more than the programs do.  What must not change a program is tried with it.
+"""
+
+import os
+
+import pytest
+
+os.environ.setdefault("INFERSCOPE_REPORT", "none")
+os.environ.setdefault("INFERSCOPE_WAITS", "off")
+
+AS_USERS_HAVE_IT = {"test_transparency", "test_workload", "test_torch_program", "test_diagnosis", "test_demo"}
+
+
+@pytest.fixture(autouse=True)
+def _waits(request, monkeypatch):
+    if request.module.__name__ in AS_USERS_HAVE_IT:
+        monkeypatch.delenv("INFERSCOPE_WAITS")
