@@ -13,12 +13,10 @@ PIP_INSTALL = $(PYTHON) -m pip install --quiet --disable-pip-version-check
 all: $(BUILD)/build.ninja
 	@umask 022 && ninja -C $(BUILD)
 
+# A slow program, what is said of it, and whether that is true: half a minute.
 demo: all
 	@$(MAKE) -s --no-print-directory $(VENV)/.torch
-	@VIRTUAL_ENV=$(abspath $(VENV)) PYTHONPATH=$(abspath $(BUILD)/python) \
-		$(BUILD)/inferscope run --trace $(BUILD)/demo.sbt examples/transformer.py --steps 200
-	@$(BUILD)/inferscope analyze --top 5 $(BUILD)/demo.sbt
-	@echo "The trace is $(BUILD)/demo.sbt; $(BUILD)/inferscope dump $(BUILD)/demo.sbt shows all of it."
+	@$(PYTHON) scripts/demo --build $(BUILD)
 
 # Everything, in about as many minutes as a coffee takes; ends with "N passed, M failed".
 test: tools-test

@@ -1,5 +1,5 @@
 /*
- * infer.c - a small language model, profiled: the program behind `make demo`.
+ * infer.c - a small language model in C, profiled.
  *
  *      infer [PROMPT [TOKENS]]
  *

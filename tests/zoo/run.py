@@ -221,7 +221,7 @@ def environment(options):
 
 def record(row, fixed, options, trace):
     """The program under `inferscope run`: its own output and status."""
-    words = [build_folder(options), "run", "--trace", trace, *command(row, fixed, options.seconds)]
+    words = [build_folder(options), "run", "--report", "none", "--trace", trace, *command(row, fixed, options.seconds)]
     return timed(words, environment(options))
 
 
@@ -264,7 +264,7 @@ class Verdict:
 
 
 def band(finding):
-    return tuple(float(finding.get(name, 0)) for name in ("gain_low_percent", "gain_percent", "gain_high_percent"))
+    return tuple(float(finding.get(name) or 0) for name in ("gain_low_percent", "gain_percent", "gain_high_percent"))
 
 
 def names(finding, functions):
