@@ -135,7 +135,7 @@ static struct input look_at_input(const struct host_cells *c, int64_t owned)
 	in.python = in.processes ? python_share_of_thread(c, loaders.first) : python_share(c->w->input_places);
 	if (in.processes && ran > 0) {
 		in.rest *= c->w->run / ran;
-		in.step = fmax(in.rest, in.work / in.workers);
+		in.step = fmax(0.01, fmax(in.rest, in.work / in.workers));
 		in.rest /= in.step;
 		in.work /= in.step;
 		in.owned = 1 - in.rest;

@@ -117,7 +117,7 @@ static double rate(const struct timeline *t, uint8_t kind, uint32_t process, con
 			sum += end - begin;
 			known = true;
 		}
-	return known && to > from ? sum / ((double)(to - from) / 1e9) : NAN;
+	return known && to > from ? fmax(0, sum) / ((double)(to - from) / 1e9) : NAN; /* what goes down is damage */
 }
 
 static double cores(const struct timeline *t, uint8_t kind, const char *name, int64_t from, int64_t to)

@@ -251,6 +251,8 @@ static void *run(void *arg)
 	look_at_machine(w, true);
 	while (next_slot(w)) {
 		w->totals.slots++;
+		if (w->pace == 1) /* while there is time for it */
+			watch_tree_glance(w);
 		look_at_threads(w);
 		do_periodic(w, now_ns(CLOCK_MONOTONIC));
 	}

@@ -56,6 +56,8 @@ struct watched_process {
 	struct wait_process wait;
 	struct code_process code;
 	uint64_t birth, memory;
+	int tasks;      /* its folder of threads; -1 */
+	uint64_t links; /* of that, when threads were last listed: one for each and two more */
 	pid_t parent;
 	bool leader_ended, gone;
 };
@@ -118,6 +120,7 @@ void watch_sampler_end(struct watch *w, struct watched_thread *t);
 /* watch_tree.c: which processes and threads there are. */
 void watch_tree_start(struct watch *w, pid_t root);
 void watch_tree_pass(struct watch *w);
+void watch_tree_glance(struct watch *w); /* at how many threads there are, which costs little */
 void watch_tree_add(struct watch *w, pid_t pid);
 void watch_process_end(struct watch *w, size_t index);
 

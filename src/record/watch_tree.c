@@ -1,9 +1,11 @@
 /* watch_tree.c - which processes and threads there are, and the sums that the kernel keeps of processes. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,6 +51,14 @@ static void put_counters(struct watch *w, struct watched_process *p, const struc
 
 static void list_threads(struct watch *w, struct watched_process *p);
 
+static int open_tasks(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 void watch_tree_add(struct watch *w, pid_t pid)
 {
 	struct process_counters counters;
@@ -74,6 +84,7 @@ void watch_tree_add(struct watch *w, pid_t pid)
 	p->birth = counters.birth;
 	p->memory = counters.memory;
 	p->parent = counters.parent;
+	p->tasks = open_tasks(pid);
 	w->processes[w->process_count++] = p;
 	put_counters(w, p, &counters);
 	list_threads(w, p);
@@ -90,6 +101,8 @@ void watch_process_end(struct watch *w, size_t index)
 	if (p->gone)
 		watch_put_process(w, p, &record);
 	process_files_close(&p->files);
+	if (p->tasks >= 0)
+		close(p->tasks);
 	wait_process_release(&p->wait);
 	code_process_forget(&p->code);
 	free(p);
@@ -320,6 +333,27 @@ static void take_added(struct watch *w)
 	pthread_mutex_unlock(&w->lock);
 	for (size_t i = 0; i < count; i++)
 		watch_tree_add(w, added[i]);
+}
+
+static uint64_t links_of(const struct watched_process *p)
+{
+	struct stat st;
+
+	return p->tasks >= 0 && fstat(p->tasks, &st) == 0 ? (uint64_t)st.st_nlink : 0;
+}
+
+/* Threads that live for a fraction of a second would be half over before a pass finds them. */
+void watch_tree_glance(struct watch *w)
+{
+	for (size_t i = 0; i < w->process_count && i < CROWD; i++) {
+		struct watched_process *p = w->processes[i];
+		uint64_t links = links_of(p);
+
+		if (links && links != p->links) {
+			p->links = links;
+			list_threads(w, p);
+		}
+	}
 }
 
 void watch_tree_pass(struct watch *w)

@@ -11,7 +11,7 @@ import pytest
 os.environ.setdefault("INFERSCOPE_REPORT", "none")
 os.environ.setdefault("INFERSCOPE_WAITS", "off")
 
-AS_USERS_HAVE_IT = {"test_transparency", "test_workload", "test_torch_program", "test_diagnosis", "test_demo"}
+AS_USERS_HAVE_IT = {"test_transparency", "test_diagnosis", "test_demo", "test_zoo"}
 
 
 @pytest.fixture(autouse=True)

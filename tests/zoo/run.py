@@ -338,7 +338,7 @@ def summary(verdicts):
 
 def judge_row(row, options):
     verdict = compare(row, diagnose(row, False, options))
-    if row.healthy or not verdict.judged:
+    if row.healthy or not verdict.judged or options.slow_only:
         return verdict
     if options.pairs:
         verdict.measured = measure_gain(row, options.pairs, options.seconds, options.patience)
@@ -485,6 +485,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=3, help="of slow and fixed to measure; judge: 0 measures no gain")
     parser.add_argument("--seconds", type=float, help="how long a slow form's steps should take; 2 or so unless given")
     parser.add_argument("--patience", type=float, default=10, help="seconds to wait for a quiet machine before each pair")
+    parser.add_argument("--slow-only", action="store_true", help="judge: leave the fixed forms out")
     parser.add_argument("--load", type=int, default=0, help="judge: processes that compute meanwhile")
     options = parser.parse_intermixed_args()
     actions = {"measure": measure, "judge": judge, "check": check, "list": list_rows}
