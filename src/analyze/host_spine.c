@@ -246,8 +246,25 @@ static void add_before(void *arg, uint32_t slice, int64_t from, int64_t to)
 		before->time += to - from;
 }
 
-static int find_before(const struct timeline *t, struct analysis_host *h)
+/* What it waited for disks meanwhile: a second run has that in memory. */
+static int64_t cold_time(const struct analysis_host *h, struct host_names *names, int64_t until)
 {
+	const struct timeline *t = names->t;
+	uint32_t count = 0, first = h->states != TIMELINE_NONE ? timeline_looks_from(t, h->states, INT64_MIN, &count) : 0;
+	int64_t time = 0;
+
+	for (uint32_t i = first; i < first + count && t->looks[i].begin < until; i++) {
+		enum host_state state = t->looks[i].kind == LOOK_STATE ? host_look_state(names, &t->looks[i]) : STATE_RUNNING;
+
+		if (state == STATE_FILE || state == STATE_PAGE_FAULT_IO)
+			time = time_sum(time, (t->looks[i].end < until ? t->looks[i].end : until) - t->looks[i].begin);
+	}
+	return time;
+}
+
+static int find_before(struct host_names *names, struct analysis_host *h)
+{
+	const struct timeline *t = names->t;
 	struct before before = { .tree = &h->tree, .first = t->tracks[h->spine].first, .until = h->first_step };
 	int rc;
 
@@ -256,7 +273,8 @@ static int find_before(const struct timeline *t, struct analysis_host *h)
 		before.builds = NODE_BUILDS;
 	}
 	rc = sweep_track(t, h->spine, add_before, &before);
-	h->before = before.time;
+	h->before = before.time - cold_time(h, names, before.until);
+	h->before = h->before < 0 ? 0 : h->before;
 	return rc;
 }
 
@@ -287,7 +305,7 @@ int host_choose(struct parts *p, struct analysis_host *h, struct host_names *nam
 		rc = steps_window(t, h);
 	if (rc == 0 && h->unit == UNIT_RUN)
 		rc = loop_window(names, h);
-	rc = rc ? rc : find_before(t, h);
+	rc = rc ? rc : find_before(names, h);
 	if (rc == 0 && h->unit != UNIT_RUN && loop_is_small(h))
 		h->unit = UNIT_RUN;
 	h->window.from = h->unit == UNIT_RUN ? h->run.from : h->loop_from;
