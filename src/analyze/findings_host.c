@@ -22,7 +22,6 @@
 
 #define CONFIDENCE_LEAST 0.5 /* below, it is not said */
 #define SLOT_NS 10000000.0   /* of sampling */
-#define IDLE_CORE 0.25
 #define CALIBRATION 0.5      /* of the doubt: of 69 findings that came first, 67 were right, at a mean of 0.71 without it */
 #define MODEL_LEAST 0.05     /* of the window in operators: there is a model */
 

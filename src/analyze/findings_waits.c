@@ -16,7 +16,6 @@
 #define HANDING_OVER 0.05
 #define HANDING_LEAST 0.15 /* of the time: less is what workers cost */
 #define PYTHON_MOSTLY 0.5  /* of samples */
-#define IDLE_CORE 0.25
 #define IN_FLIGHT 4.0      /* requests that a client may have under way */
 #define ASKS_A_STEP 20.0
 #define WORKERS_MOST 32.0
@@ -39,7 +38,7 @@ static bool has_idle_core(const struct host_cells *c)
 
 /* ---- Input ------------------------------------------------------------------- */
 
-/* Work of others, in units of the window, while the spine waited and while it ran. */
+/* Of samples, without those of recording. */
 static double python_share(const uint32_t *places)
 {
 	uint32_t all = 0;
@@ -179,12 +178,13 @@ static void tell_input(struct host_cells *c, struct host_claim *claim, const str
 		  free_of(c));
 }
 
-static bool has_loading_processes(const struct host_cells *c)
+static int64_t waits_in_loader(const struct host_cells *c)
 {
+	int64_t time = 0;
+
 	for (uint32_t i = 1; i < c->h->tree.count; i++)
-		if (c->h->tree.nodes[i].flags & NODE_LOADER_WORKERS && c->w->costs[i].wall > 0)
-			return true;
-	return false;
+		time += c->h->tree.nodes[i].flags & NODE_LOADER ? c->w->costs[i].waited : 0;
+	return time;
 }
 
 /* Workers keep up, but taking over what they send takes its time. */
@@ -193,7 +193,7 @@ static int find_handing_over(struct host_cells *c, int64_t owned, const struct p
 	struct host_claim claim = { .f = { .kind = "data_loading", .owned = owned }, .agree = 0.9, .exact = true };
 	char ns[32];
 
-	if (cells_share(c, owned) < HANDING_LEAST)
+	if (cells_share(c, owned) < HANDING_LEAST || waits_in_loader(c) > owned / 2) /* a wait: it cannot be told for whom */
 		return 0;
 	claim_removal(c, &claim, false);
 	texts_add(&claim.f.evidence, "taking batches over from the loader's workers takes %s, %.1f %% of the time; it hardly waits for them",
@@ -218,8 +218,6 @@ int find_host_input(struct host_cells *c)
 	if (claim.f.owned == 0)
 		return 0;
 	in = look_at_input(c, claim.f.owned);
-	if (!in.processes && has_loading_processes(c)) /* nobody waits for them, or it cannot be told for which */
-		return 0;
 	if (in.workers_used && (!in.processes || in.owned < c->p->a->thresholds.share_least)) /* they keep up, or would if others let them */
 		return find_handing_over(c, claim.f.owned, place, at_place);
 	claim.exact = !in.processes;
@@ -262,66 +260,55 @@ static void tell_cores(const struct host_cells *c, struct host_claim *claim)
 		texts_add(&claim->f.evidence, "the program uses %.2f of %.0f cores", c->h->load.tree, cpus_of(c));
 }
 
-static int find_gil(struct host_cells *c)
+/* A lock that threads take turns at. */
+struct turns {
+	const char *kind, *lock;
+	enum host_owner owner;
+	int64_t time;
+	double waiters;
+	uint32_t place; /* name */
+	const char *role, *advice;
+};
+
+static int find_turns(struct host_cells *c, const struct turns *t)
 {
-	struct host_claim claim = { .f = { .kind = "gil_contention" }, .agree = 0.95 };
-	double s, threads = fmin(WORKERS_MOST, 1 + fmax(1, c->w->gil_waiters));
-	struct place_cells *place = cells_largest(c, OWNER_GIL);
-	int64_t at_place = place ? place->time[OWNER_GIL] : 0;
+	struct host_claim claim = { .f = { .kind = t->kind }, .agree = 0.95 };
+	double s, threads = fmin(WORKERS_MOST, 1 + fmax(1, t->waiters));
+	struct place_cells *place = cells_largest(c, t->owner);
+	int64_t at_place = place ? place->time[t->owner] : 0;
 	char text[PLACE_TEXT];
 
-	claim.f.owned = cells_take_all(c, OWNER_GIL);
+	claim.f.owned = cells_take_all(c, t->owner);
 	/* While one waits for those who take turns, all of that wait is theirs. */
-	if (2 * c->w->gil_time > c->w->resolved && c->w->remote == 0)
+	if (2 * t->time > c->w->resolved && c->w->remote == 0)
 		claim.f.owned += cells_take_all(c, OWNER_WORKERS);
 	s = cells_share(c, claim.f.owned);
 	if (s <= 0)
 		return 0;
 	gain_parallel(c, &claim, s, threads);
-	texts_add(&claim.f.evidence, "for %.1f %% of the time threads wait for the interpreter's lock, %.1f at a time on average", 100 * s,
-		  c->w->gil_waiters);
+	texts_add(&claim.f.evidence, "for %.1f %% of the time threads wait for %s, %.1f at a time on average", 100 * s, t->lock, t->waiters);
 	tell_cores(c, &claim);
-	claim_name(c, &claim, c->w->gil_place, ", runs while others wait");
+	claim_name(c, &claim, t->place, t->role);
 	claim_place(c, &claim, place, at_place);
-	snprintf(claim.f.action, sizeof claim.f.action, "run %.120s in processes, or as code that lets go of the lock: threads take turns at it",
-		 place_text(c, c->w->gil_place ? c->w->gil_place : place ? place->name : 0, text));
+	snprintf(claim.f.action, sizeof claim.f.action, "%s: %.120s", t->advice,
+		 place_text(c, t->place ? t->place : place ? place->name : 0, text));
 	snprintf(claim.f.rationale, sizeof claim.f.rationale,
-		 "%.1f threads want to run Python at once and %.1f cores are free; side by side they take 1/%.1f of that time; afterwards look at "
-		 "wait_gil", threads, free_of(c), fmin(threads, fmax(1, free_of(c))));
+		 "%.1f threads want %s at once and %.1f cores are free: side by side they take 1/%.1f of that time; afterwards look at %s", threads,
+		 t->lock, free_of(c), fmin(threads, free_of(c)), host_owner_name(t->owner));
 	return claim_add(c, &claim);
 }
 
-static int find_lock(struct host_cells *c)
-{
-	struct host_claim claim = { .f = { .kind = "lock_contention" }, .agree = 0.95 };
-	double s, threads = fmin(WORKERS_MOST, 1 + fmax(1, c->w->lock_waiters));
-	struct place_cells *place = cells_largest(c, OWNER_LOCK);
-	int64_t at_place = place ? place->time[OWNER_LOCK] : 0;
-	char text[PLACE_TEXT];
-
-	claim.f.owned = cells_take_all(c, OWNER_LOCK);
-	if (2 * c->w->lock_time > c->w->resolved && c->w->remote == 0)
-		claim.f.owned += cells_take_all(c, OWNER_WORKERS);
-	s = cells_share(c, claim.f.owned);
-	if (s <= 0)
-		return 0;
-	gain_parallel(c, &claim, s, threads);
-	texts_add(&claim.f.evidence, "for %.1f %% of the time threads wait for a lock, %.1f at a time on average", 100 * s, c->w->lock_waiters);
-	tell_cores(c, &claim);
-	claim_name(c, &claim, c->w->lock_place, ", waits for the lock");
-	claim_place(c, &claim, place, at_place);
-	snprintf(claim.f.action, sizeof claim.f.action, "hold the lock for less, or use one for each part: %.120s",
-		 place_text(c, c->w->lock_place ? c->w->lock_place : place ? place->name : 0, text));
-	snprintf(claim.f.rationale, sizeof claim.f.rationale,
-		 "%.1f threads want the lock at once and %.1f cores are free; afterwards look at wait_lock", threads, free_of(c));
-	return claim_add(c, &claim);
-}
-
+/* The one that is waited for longer takes the waits for threads. */
 int find_host_contention(struct host_cells *c)
 {
-	int rc = c->w->gil_time >= c->w->lock_time ? find_gil(c) : find_lock(c);
+	const struct turns gil = { "gil_contention", "the interpreter's lock", OWNER_GIL, c->w->gil_time, c->w->gil_waiters, c->w->gil_place,
+				   ", runs while others wait", "use processes, or code that lets go of the lock: threads take turns" };
+	const struct turns lock = { "lock_contention", "a lock", OWNER_LOCK, c->w->lock_time, c->w->lock_waiters, c->w->lock_place,
+				    ", waits for the lock", "hold the lock for less, or use one for each part" };
+	bool gil_first = gil.time >= lock.time;
+	int rc = find_turns(c, gil_first ? &gil : &lock);
 
-	return rc ? rc : c->w->gil_time >= c->w->lock_time ? find_lock(c) : find_gil(c);
+	return rc ? rc : find_turns(c, gil_first ? &lock : &gil);
 }
 
 /* ---- Asking again and again -------------------------------------------------- */
@@ -486,7 +473,6 @@ static int find_producer(struct host_cells *c, int64_t waited, int64_t handed, c
 	megabytes = cells_rate(c, c->h->load.read_bytes * (double)(c->h->run.to - c->h->run.from) / 1e9, &unit) / 1e6;
 	python = c->w->blame_count ? python_share_of_thread(c, c->w->blames[0].thread) : 0;
 	claim_removal(c, &claim, handed > waited);
-	claim.f.gain_low = 0.5 * claim.f.gain;
 	texts_add(&claim.f.evidence, "taking data over from other processes takes %.1f %% of the time, waiting for them %.1f %%",
 		  100 * cells_share(c, handed), 100 * cells_share(c, waited));
 	if (!isnan(megabytes))

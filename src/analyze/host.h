@@ -154,10 +154,8 @@ struct host_blame {
 	uint32_t thread;  /* track of states */
 	uint32_t process;
 	uint32_t name;    /* of the place where it was; 0: not known */
-	uint32_t slice;   /* TIMELINE_NONE */
 	enum host_state state;
 	int64_t time;     /* of the spine's wait */
-	uint32_t looks;
 };
 
 struct host_window {

@@ -110,15 +110,12 @@ static void blame(struct host_window *w, const struct timeline *t, const struct 
 		.thread = other->track,
 		.process = other->process,
 		.name = slice != TIMELINE_NONE ? slice_name(t, slice) : 0,
-		.slice = slice,
 		.state = other->state,
 	};
 	struct host_blame *b = blame_of(w, &key);
 
-	if (b) {
+	if (b)
 		b->time = time_sum(b->time, time);
-		b->looks++;
-	}
 }
 
 /* Evenly among those that were at work. */
