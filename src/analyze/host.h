@@ -196,7 +196,7 @@ struct host_load {
 	double read_calls, write_calls, read_bytes, written_bytes, disk_bytes; /* a second */
 	double faults, major_faults; /* a second */
 	double memory_begin, memory_end; /* bytes, of the spine's process; NAN */
-	double memory_growth; /* bytes by which the least memory of each fifth of the window rises, if it always does; else 0 */
+	double memory_growth; /* bytes by which the least of each fifth of the window rises, if it always does and is no swing; else 0 */
 };
 
 /* Which part of the run is judged. */

@@ -173,28 +173,35 @@ static void count_threads(struct host_load *load, const struct timeline *t, int6
 }
 
 #define FIFTHS 5
+#define GROWTH_TO_SWING 2
 
-/* The least of each fifth: what is freed again does not count. */
+/* The least of each fifth: what is freed again does not count. Temporaries that come and go may rise four times in a row by chance, but not by
+ * more than they move within a fifth. */
 static double growth_of(const struct timeline *t, uint32_t track, int64_t from, int64_t to)
 {
 	struct readings r = readings_of(t, track, string_number(t, "rss_bytes"));
-	double least[FIFTHS], value = NAN;
+	double least[FIFTHS], most[FIFTHS], value = NAN, swing = 0;
 	struct reading now;
 	int64_t length = (to - from) / FIFTHS + 1;
 
 	for (unsigned i = 0; i < FIFTHS; i++)
-		least[i] = NAN;
+		least[i] = most[i] = NAN;
 	while (next_reading(&r, &now)) {
 		int64_t fifth = now.time < from ? -1 : (now.time - from) / length;
 
-		if (fifth >= 0 && fifth < FIFTHS)
-			least[fifth] = fmin(isnan(least[fifth]) ? now.value : least[fifth], isnan(value) ? now.value : fmin(value, now.value));
+		if (fifth >= 0 && fifth < FIFTHS) { /* fmin and fmax pass over NAN */
+			least[fifth] = fmin(fmin(least[fifth], value), now.value);
+			most[fifth] = fmax(fmax(most[fifth], value), now.value);
+		}
 		value = now.value;
 	}
-	for (unsigned i = 1; i < FIFTHS; i++)
-		if (!(least[i] > least[i - 1]))
+	for (unsigned i = 0; i < FIFTHS; i++) {
+		if (isnan(least[i]) || (i && !(least[i] > least[i - 1])))
 			return 0;
-	return least[FIFTHS - 1] - least[0];
+		swing += (most[i] - least[i]) / FIFTHS;
+	}
+	value = least[FIFTHS - 1] - least[0];
+	return value > GROWTH_TO_SWING * swing ? value : 0;
 }
 
 static void look_at_memory(struct host_load *load, const struct timeline *t, uint32_t process, int64_t from, int64_t to)

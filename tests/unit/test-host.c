@@ -580,6 +580,33 @@ static void samples_divide_what_runs(void **state)
 	host_close(&w);
 }
 
+/* Memory that is read ten times in each fifth: it moves by `swing`, and rises by `rise` MB from one fifth to the next. */
+static const struct analysis *memory_that(int64_t swing, int64_t rise)
+{
+	uint32_t track;
+
+	host_open(&w);
+	put_places(put_runner(true));
+	track = host_track(&w, TRACK_PROCESS, 0, 10, -1);
+	for (int64_t i = 0; i < 50; i++)
+		host_counter_at(&w, track, "rss_bytes", i * END / 50, (100 + i / 10 * rise + i % 2 * swing) * 1000000);
+	host_machine(&w, END, 1000);
+	return analyze();
+}
+
+static void memory_that_grows_or_swings(void **state)
+{
+	(void)state;
+	finding(memory_that(0, 20), "memory_pressure");
+	host_close(&w);
+	finding(memory_that(20, 20), "memory_pressure");
+	host_close(&w);
+	finding(memory_that(64, 15), "memory_allocation");
+	host_close(&w);
+	finding(memory_that(0, 5), "memory_allocation");
+	host_close(&w);
+}
+
 /* The kernel does not tell: what is Python's cannot be told from what is a library's. */
 static void no_samples_of_the_processor(void **state)
 {
@@ -1178,6 +1205,7 @@ int main(void)
 		cmocka_unit_test(sleep_for_longer_than_the_work_takes),
 		cmocka_unit_test(sleep_set_right_by_the_ledger),
 		cmocka_unit_test(samples_divide_what_runs),
+		cmocka_unit_test(memory_that_grows_or_swings),
 		cmocka_unit_test(no_samples_of_the_processor),
 		cmocka_unit_test(compute_is_no_finding),
 		cmocka_unit_test(a_loader_on_the_same_thread),
