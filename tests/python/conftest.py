@@ -11,6 +11,10 @@ import pytest
 os.environ.setdefault("INFERSCOPE_REPORT", "none")
 os.environ.setdefault("INFERSCOPE_WAITS", "off")
 
+# What these assert on was sampled, or timed, on a machine that may be busy with something else: a test that fails is run once
+# more, and the summary counts it ("1 rerun").
+SAMPLED = {"test_demo", "test_diagnosis", "test_program_counters", "test_torch_ops", "test_waits", "test_zoo"}
+
 AS_USERS_HAVE_IT = {"test_transparency", "test_diagnosis", "test_demo", "test_zoo"}
 
 
@@ -18,3 +22,9 @@ AS_USERS_HAVE_IT = {"test_transparency", "test_diagnosis", "test_demo", "test_zo
 def _waits(request, monkeypatch):
     if request.module.__name__ in AS_USERS_HAVE_IT:
         monkeypatch.delenv("INFERSCOPE_WAITS")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.module.__name__ in SAMPLED:
+            item.add_marker(pytest.mark.flaky(reruns=1))
