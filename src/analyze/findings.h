@@ -22,6 +22,13 @@ struct finding_texts {
 	unsigned count;
 };
 
+/* A part of the timeline in which it can be seen. */
+#define FINDING_EXAMPLES 3
+struct finding_example {
+	uint32_t slice, track, name; /* track and name of the slice */
+	int64_t begin, end;
+};
+
 struct analysis_finding {
 	char id[128];     /* kind and place */
 	const char *kind; /* "data_loading" */
@@ -32,6 +39,8 @@ struct analysis_finding {
 	double confidence;                /* 0..1 */
 	double frequency;                 /* share of the steps that have it; NAN: there are no steps */
 	struct finding_texts evidence, where;
+	struct finding_example examples[FINDING_EXAMPLES]; /* the worst first */
+	unsigned example_count;
 	char action[FINDING_TEXT];    /* what to change */
 	char rationale[FINDING_TEXT]; /* how the gain was computed, and what to look at afterwards */
 

@@ -9,9 +9,9 @@
  * of loading and the rest, and 5 % of loading for handing data over.  A wait:
  * the host would have gone on while it waited, so a gap shrinks by what it had
  * waited before, at most.  A late host: half of it, since somebody has to do
- * that work, faster; with launches of short kernels as a graph more.  Copies
- * from pageable memory: pinned ones are about twice as fast and can run beside
- * compute.  Communication: what fits beside the compute that runs without any.
+ * that work, faster; with launches of short kernels as a graph more.
+ * Communication: what fits beside the compute that runs without any.  Copies
+ * are in findings_copies.c.
  */
 #include <math.h>
 #include <stdio.h>
@@ -202,6 +202,7 @@ static int find_input(struct parts *p)
 	if (!isnan(p->a->steps.input_share))
 		texts_add(&f.evidence, "%.1f %% of step time is spent waiting for input", percent(p->a->steps.input_share));
 	tell_places(p, &f, &gaps.places);
+	examples_of_gaps(p, &f, IDLE_INPUT);
 	advise_loading(&f, loading, rest);
 	snprintf(f.rationale, sizeof f.rationale,
 		 "loading takes %.1f %% and the rest %.1f %% of the time; side by side a step takes the longer of both; look at the idle "
@@ -244,6 +245,7 @@ static int find_sync(struct parts *p)
 	tell_gaps(p, &f, &gaps, "after or while the thread that feeds them waited for them");
 	texts_add(&f.evidence, "while it waited it could have prepared %s of that", format_time(time, gaps.hidden));
 	tell_places(p, &f, &gaps.places);
+	examples_of_gaps(p, &f, IDLE_SYNC);
 	advise_sync(p, &f, &gaps);
 	snprintf(f.rationale, sizeof f.rationale,
 		 "a gap shrinks by what the host had waited before it, at most; look at the idle time with cause sync afterwards");
@@ -292,6 +294,7 @@ static int find_late_host(struct parts *p)
 	tell_gaps(p, &f, &late, "since the next work had not been launched, or was on its way");
 	texts_add(&f.evidence, "%.0f %% of device work takes less than 10 us; %.0f pieces a second were launched", percent(small), rate);
 	tell_places(p, &f, &late.places);
+	examples_of_gaps(p, &f, late.places.time >= latency.places.time ? IDLE_HOST_LATE : IDLE_LAUNCH_LATENCY);
 	if (once)
 		snprintf(f.action, sizeof f.action, "leave the first steps out of what counts, or warm up before: a few gaps are nearly all of it");
 	else if (function)
@@ -325,6 +328,7 @@ static int find_gaps(struct parts *p, enum idle_cause cause, const char *kind, d
 	f.frequency = steps_with(p, cause);
 	tell_gaps(p, &f, &gaps, what);
 	tell_places(p, &f, &gaps.places);
+	examples_of_gaps(p, &f, cause);
 	snprintf(f.action, sizeof f.action, "%s", action);
 	snprintf(f.rationale, sizeof f.rationale, "%.0f %% of the idle time with cause %s; look at that afterwards", percent(factor),
 		 idle_cause_name(cause));
@@ -333,48 +337,7 @@ static int find_gaps(struct parts *p, enum idle_cause cause, const char *kind, d
 	return rc;
 }
 
-/* ---- Copies and communication ---------------------------------------------------- */
-
-static int find_copies(struct parts *p)
-{
-	struct analysis_finding f = { .kind = "gpu_transfer", .confidence = 0.9, .frequency = NAN };
-	uint64_t pageable = 0, count = 0, bytes = 0;
-	int64_t pageable_time = 0, total = 0;
-	double part;
-	char time[32];
-
-	for (size_t d = 0; d < p->a->device_count; d++) {
-		const struct analysis_device *device = &p->a->devices[d];
-
-		f.owned = time_sum(f.owned, device_window_exposed_copy(device->window));
-		for (size_t i = 0; i < device->copy_count; i++) {
-			const struct analysis_copy *c = &device->copies[i];
-			bool slow = c->memory_from == MEMORY_PAGEABLE || c->memory_to == MEMORY_PAGEABLE;
-
-			count += c->count;
-			bytes += c->bytes;
-			total = time_sum(total, c->total);
-			pageable += slow ? c->count : 0;
-			pageable_time = slow ? time_sum(pageable_time, c->total) : pageable_time;
-		}
-	}
-	part = share(f.owned, p->a->findings.span);
-	f.gain_high = part;
-	f.gain = (pageable_time > total / 2 ? 0.7 : 0.5) * part;
-	f.gain_low = 0.25 * part;
-	texts_add(&f.evidence, "%s of copies run with nothing beside them, %.1f %% of the devices' time; copies in all: %llu, of %.1f MB",
-		  format_time(time, f.owned), percent(part), (unsigned long long)count, (double)bytes / 1e6);
-	if (pageable)
-		texts_add(&f.evidence, "%llu of them, %s, are from or to pageable memory", (unsigned long long)pageable,
-			  format_time(time, pageable_time));
-	snprintf(f.id, sizeof f.id, "gpu_transfer:%s", pageable ? "pageable" : "copies");
-	snprintf(f.action, sizeof f.action, "%s", pageable_time > total / 2 ?
-		 "pin the memory (pin_memory=True, non_blocking=True) and copy while the device computes" :
-		 "copy while the device computes (another stream), or keep the data on the device");
-	snprintf(f.rationale, sizeof f.rationale,
-		 "exposed copies can be hidden behind compute, and pinned ones take about half as long; look at copy_hidden_percent afterwards");
-	return finding_add(p, &f);
-}
+/* ---- Communication ---------------------------------------------------- */
 
 static int find_communication(struct parts *p)
 {
@@ -407,6 +370,7 @@ static int find_communication(struct parts *p)
 		if (c->ranks[i].rank == c->straggler)
 			texts_add(&f.where, "rank %lld arrives last in %llu of %zu collectives", (long long)c->straggler,
 				  (unsigned long long)c->ranks[i].arrived_last, c->count);
+	examples_of_work(p, &f, WORK_COMMUNICATION);
 	snprintf(f.id, sizeof f.id, "%s:%lld", f.kind, straggler ? (long long)c->straggler : 0);
 	if (straggler)
 		snprintf(f.action, sizeof f.action, "find out what rank %lld does before it communicates: the others wait for it",

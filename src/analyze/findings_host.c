@@ -225,6 +225,21 @@ static void tell_callers(struct host_cells *c, struct host_claim *claim, uint32_
 		texts_add(&claim->f.where, "%s", text);
 }
 
+/* The call with the most time of its own among those of a place: what can be seen of it in the timeline. */
+static uint32_t heaviest(const struct host_cells *c, const struct place_cells *place)
+{
+	const struct host_tree *tree = &c->h->tree;
+	uint32_t best = 0;
+
+	for (uint32_t i = 1; i < tree->count; i++) {
+		uint32_t own = tree->nodes[i].place;
+
+		if ((own ? tree->nodes[own].name : 0) == place->name && c->w->costs[i].wall > (best ? c->w->costs[best].wall : 0))
+			best = i;
+	}
+	return best;
+}
+
 void claim_place(struct host_cells *c, struct host_claim *claim, const struct place_cells *place, int64_t time)
 {
 	char text[PLACE_TEXT], ns[32];
@@ -237,6 +252,7 @@ void claim_place(struct host_cells *c, struct host_claim *claim, const struct pl
 	if (first) {
 		snprintf(claim->f.id, sizeof claim->f.id, "%s:%.90s", claim->f.kind, text);
 		tell_callers(c, claim, place->node);
+		examples_of_node(c->p, &claim->f, heaviest(c, place));
 	}
 }
 

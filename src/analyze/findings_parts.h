@@ -16,8 +16,27 @@ double trust_in(enum verdict verdict);
 
 /* findings_device.c */
 int find_on_devices(struct parts *p);
+/* findings_copies.c */
+int find_copies(struct parts *p);
 /* findings_host.c */
 int find_on_host(struct parts *p);
+
+/* findings_example.c */
+
+/* The longest, and in a second pass over the same the one that is most like the mean:
+ *      do { for each: pick_see(&pick, slice, begin, end); } while (pick_again(&pick)); pick_tell(&pick, t, f); */
+struct example_pick {
+	struct finding_example longest, typical;
+	uint64_t count;
+	int64_t total, mean, off;
+	bool second;
+};
+void pick_see(struct example_pick *pick, uint32_t slice, int64_t begin, int64_t end);
+bool pick_again(struct example_pick *pick);
+void pick_tell(const struct example_pick *pick, const struct timeline *t, struct analysis_finding *f);
+void examples_of_gaps(const struct parts *p, struct analysis_finding *f, enum idle_cause cause);
+void examples_of_work(const struct parts *p, struct analysis_finding *f, enum work_class class); /* that ran alone */
+void examples_of_node(const struct parts *p, struct analysis_finding *f, uint32_t node); /* of the spine's tree */
 
 /* findings_place.c */
 

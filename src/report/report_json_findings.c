@@ -22,7 +22,23 @@ static void put_gain(struct json_writer *j, const char *key, const struct analys
 	put_percent(j, key, f->note ? NAN : gain);
 }
 
-static void put_finding(struct json_writer *j, const struct analysis_finding *f)
+static void put_examples(struct json_writer *j, const struct timeline *t, const struct analysis_finding *f)
+{
+	json_open(j, "examples", '[');
+	for (unsigned i = 0; i < f->example_count; i++) {
+		const struct finding_example *e = &f->examples[i];
+
+		json_open(j, NULL, '{');
+		json_unsigned(j, "track", e->track);
+		report_json_name(j, "name", t, e->name);
+		json_us(j, "start_us", e->begin);
+		json_us(j, "duration_us", e->end - e->begin);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+static void put_finding(struct json_writer *j, const struct timeline *t, const struct analysis_finding *f)
 {
 	json_open(j, NULL, '{');
 	json_text(j, "id", f->id);
@@ -38,6 +54,7 @@ static void put_finding(struct json_writer *j, const struct analysis_finding *f)
 	json_fixed(j, "optimization_potential", f->share > 0 ? f->gain / f->share : NAN, 3);
 	put_texts(j, "evidence", &f->evidence);
 	put_texts(j, "where", &f->where);
+	put_examples(j, t, f);
 	if (f->rule) {
 		json_text(j, "rule", f->rule);
 		put_percent(j, "rule_share_percent", f->rule_share);
@@ -68,7 +85,7 @@ void report_json_findings(struct json_writer *j, const struct analysis *a)
 	json_close(j);
 	json_open(j, "findings", '[');
 	for (size_t i = 0; i < a->findings.count; i++)
-		put_finding(j, &a->findings.list[i]);
+		put_finding(j, a->timeline, &a->findings.list[i]);
 	json_close(j);
 	json_open(j, "suggestions", '[');
 	for (size_t i = 0; i < a->findings.count; i++)

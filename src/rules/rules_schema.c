@@ -58,6 +58,7 @@ const struct rules_table rules_tables[] = {
 	{ "findings", "findings", false,
 	  "id kind severity share_percent owned_us gain_low_percent gain_percent gain_high_percent confidence frequency "
 	  "optimization_potential" },
+	{ "examples", "findings/examples", false, "track name start_us duration_us" },
 	{ "suggestions", "suggestions", false, "priority action rationale estimated_improvement_percent finding" },
 	{ NULL, NULL, false, NULL },
 };

@@ -100,6 +100,53 @@ def test_pageable_copies(answer):
     assert float(finding["gain_percent"]) == pytest.approx(0.7 * 40, abs=1) and result["bottleneck"]["type"] == "memory_bound"
 
 
+def test_a_link_that_is_full(answer):
+    """24 MB in 450 us are 53 GB/s, of the 63 that a device of compute capability 9 has."""
+    def step(made, at):
+        made.copy("HtoD", "Pinned -> Device", at, at + 5, 450, 24_000_000)
+        made.kernel("gemm", at + 3, at + 455, 545)
+    finding, action = first(answer(loop(30, 1000, step)))
+    assert finding["id"] == "gpu_transfer:link" and "fewer bytes" in action
+    assert "53.3 GB/s; a link of a device of this generation has 63.0" in finding["evidence"][-1]
+    assert float(finding["gain_percent"]) == pytest.approx(0.5 * 45, abs=1)
+
+
+def test_a_link_that_is_not_full(answer):
+    def step(made, at):
+        made.copy("HtoD", "Pinned -> Device", at, at + 5, 450, 12_000_000)
+        made.kernel("gemm", at + 3, at + 455, 545)
+    finding, action = first(answer(loop(30, 1000, step)))
+    assert finding["id"] == "gpu_transfer:copies" and "while the device computes" in action
+
+
+@pytest.mark.parametrize("copies, repeated", [(3, False), (5, True)])
+def test_the_same_copy_again_and_again(answer, copies, repeated):
+    def step(made, at):
+        made.host("user_annotation", f"ProfilerStep#{at // 1000}", at, 999)
+        made.host("cpu_op", "aten::to", at + 1, 100)
+        for i in range(copies):
+            made.copy("HtoD", "Pageable -> Device", at + 2 + 5 * i, at + 8 + 500 // copies * i, 500 // copies, 4 << 20)
+        made.kernel("gemm", at + 90, at + 510, 480)
+    finding, action = first(answer(loop(20, 1000, step)))
+    assert finding["kind"] == "gpu_transfer" and (finding["id"] == "gpu_transfer:repeated") == repeated
+    if repeated:
+        assert "aten::to" in action and f"aten::to: 10.0 ms in {20 * copies} copies of 4.194 MB" in finding["where"]
+        assert f"{copies}.0 copies a step have the same size" in " ".join(finding["evidence"])
+        assert float(finding["gain_percent"]) == pytest.approx(0.95 * 50 * (1 - 1 / copies), abs=1)
+
+
+def test_examples_are_the_longest_and_one_like_most(answer):
+    def step(made, at):
+        made.host("python_function", "model.py(12): postprocess", at, 800 if at == 7000 else 500)
+        made.kernel("gemm", at + (802 if at == 7000 else 502), at + (805 if at == 7000 else 505), 190)
+    result = answer(loop(20, 1000, step))
+    examples = first(result)[0]["examples"]
+    assert [example["name"] for example in examples] == ["model.py(12): postprocess"] * 2
+    assert float(examples[0]["start_us"]) == 7000 - 0 and float(examples[0]["duration_us"]) == pytest.approx(800)
+    assert float(examples[1]["start_us"]) % 1000 == 0 and float(examples[1]["duration_us"]) == pytest.approx(500)
+    assert examples[0]["track"] == examples[1]["track"] == 0
+
+
 def test_communication_that_compute_could_hide(answer):
     def step(made, at):
         made.kernel("gemm", at, at + 5, 595)

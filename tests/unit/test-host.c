@@ -561,6 +561,7 @@ static struct host_thread put_runner(bool ledger)
 
 static void samples_divide_what_runs(void **state)
 {
+	const struct analysis_finding *f;
 	const struct analysis *a;
 
 	(void)state;
@@ -573,7 +574,12 @@ static void samples_divide_what_runs(void **state)
 	assert_int_equal(owned_by(a, OWNER_MEMORY), END / 10 * 2);
 	assert_int_equal(owned_by(a, OWNER_IO_CALLS), END / 10);
 	assert_int_equal(a->host.window.samples, END / (10 * MS));
-	assert_int_equal(finding(a, "cpu_computation")->owned, END / 10 * 4);
+	f = finding(a, "cpu_computation");
+	assert_int_equal(f->owned, END / 10 * 4);
+	assert_int_equal(f->example_count, 1); /* all are alike */
+	assert_int_equal(f->examples[0].end - f->examples[0].begin, STEP);
+	assert_int_equal(f->examples[0].track, a->host.spine);
+	assert_string_equal(trace_reader_string(a->timeline->reader, f->examples[0].name, NULL), "__main__.step");
 	assert_int_equal(finding(a, "memory_allocation")->owned, END / 10 * 2);
 	assert_int_equal(finding(a, "i_o_operation")->owned, END / 10);
 	assert_int_equal(a->findings.count, 3);

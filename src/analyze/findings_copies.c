@@ -1,0 +1,254 @@
+/*
+ * findings_copies.c - copies between host and devices that keep devices from computing.
+ *
+ * All of the exposed copies is one finding; what to do about them depends on
+ * what they are like.  A link that is full: fewer bytes.  The same size from the
+ * same place several times a step: once, and keep it there.  Pageable memory: pin
+ * it, which about doubles the rate and lets copies run beside compute.  Else:
+ * beside compute.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/findings_parts.h"
+#include "base/array.h"
+
+#define LARGE 1000000     /* bytes from which on a copy's rate is the link's rather than its latency's */
+#define LINK_FULL 0.75    /* of a link's rate: pinned copies were seen to reach 0.75 to 0.9 of it */
+#define LINK_BROKEN 1.1   /* more than that is another kind of link */
+#define REPEATED 4        /* copies a step that are alike: two or three may be different arrays of one shape */
+
+/* Copies of one direction, size and place. */
+struct alike {
+	uint32_t place; /* name; 0 not known */
+	uint8_t kind;
+	uint64_t bytes;
+	uint64_t count;
+	int64_t alone;
+};
+
+struct copies {
+	struct alike *rows;
+	size_t count, capacity;
+	uint64_t number, bytes, pageable;
+	int64_t total, pageable_time;
+	const struct alike *repeated; /* several times in a step, and most of the exposed time; NULL */
+	double rate, link;            /* bytes a second: that large copies reach, of the direction in which that is more; NAN */
+	const char *direction;
+};
+
+/* What a link of sixteen lanes has for data, by the PCI Express generation that devices of a compute capability came with. */
+static double link_rate(const struct timeline_device *device)
+{
+	if (device->kind != 1 || device->compute_major < 3)
+		return NAN;
+	return device->compute_major < 8 ? 15.75e9 : device->compute_major == 8 ? 31.5e9 : 63.0e9;
+}
+
+static const struct timeline_detail *detail_of(const struct timeline *t, uint32_t slice)
+{
+	static const struct timeline_detail nothing;
+
+	return t->detail[slice] < t->detail_count ? &t->details[t->detail[slice]] : &nothing;
+}
+
+/* The name of the call of the runtime is no place. */
+static uint32_t launched_at(const struct timeline *t, uint32_t slice)
+{
+	uint32_t place = t->flags[slice] & SLICE_UNLAUNCHED ? TIMELINE_NONE : place_of(t, t->link[slice]);
+
+	return place == TIMELINE_NONE || t->kind[place] == EVENT_RUNTIME_CALL ? 0 : t->name[place];
+}
+
+static int take_copy(struct copies *c, const struct timeline *t, uint32_t slice, int64_t alone)
+{
+	const struct timeline_detail *detail = detail_of(t, slice);
+
+	c->number++;
+	c->bytes += detail->bytes;
+	c->total = time_sum(c->total, slice_duration(t, slice));
+	if (detail->memory_from == MEMORY_PAGEABLE || detail->memory_to == MEMORY_PAGEABLE) {
+		c->pageable++;
+		c->pageable_time = time_sum(c->pageable_time, slice_duration(t, slice));
+	}
+	if (alone <= 0)
+		return 0;
+	if (ARRAY_GROW(c->rows, c->capacity, c->count + 1) < 0)
+		return -ENOMEM;
+	c->rows[c->count++] = (struct alike){ launched_at(t, slice), t->kind[slice], detail->bytes, 1, alone };
+	return 0;
+}
+
+static int compare_alike(const void *a, const void *b)
+{
+	const struct alike *x = a, *y = b;
+
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+}
+
+static int compare_alone(const void *a, const void *b)
+{
+	const struct alike *x = a, *y = b;
+
+	return x->alone != y->alone ? (x->alone > y->alone ? -1 : 1) : compare_alike(a, b);
+}
+
+/* One row for all that are alike, those that take the most time first. */
+static void join_alike(struct copies *c)
+{
+	size_t count = 0;
+
+	if (c->count == 0)
+		return;
+	qsort(c->rows, c->count, sizeof *c->rows, compare_alike);
+	for (size_t i = 0; i < c->count; i++)
+		if (count && compare_alike(&c->rows[count - 1], &c->rows[i]) == 0) {
+			c->rows[count - 1].count++;
+			c->rows[count - 1].alone = time_sum(c->rows[count - 1].alone, c->rows[i].alone);
+		} else {
+			c->rows[count++] = c->rows[i];
+		}
+	c->count = count;
+	qsort(c->rows, c->count, sizeof *c->rows, compare_alone);
+}
+
+/* How full a device's link is while it copies. */
+static void take_link(struct copies *c, const struct parts *p, size_t d)
+{
+	static const struct {
+		uint8_t kind;
+		const char *words;
+	} directions[] = { { EVENT_H2D_COPY, "to the device" }, { EVENT_D2H_COPY, "from the device" } };
+	double link = link_rate(&p->t->devices[p->a->devices[d].device]);
+
+	for (unsigned i = 0; i < 2; i++) {
+		double bytes = 0, time = 0, rate;
+
+		for (uint32_t k = 0; k < p->views[d].count; k++) {
+			uint32_t slice = p->views[d].work[k];
+
+			if (p->t->kind[slice] == directions[i].kind && detail_of(p->t, slice)->bytes >= LARGE) {
+				bytes += (double)detail_of(p->t, slice)->bytes;
+				time += (double)slice_duration(p->t, slice) / 1e9;
+			}
+		}
+		rate = time > 0 ? bytes / time : NAN;
+		if (rate < LINK_BROKEN * link && !(rate / link < c->rate / c->link)) {
+			c->rate = rate;
+			c->link = link;
+			c->direction = directions[i].words;
+		}
+	}
+}
+
+static int collect(struct copies *c, const struct parts *p, int64_t exposed)
+{
+	int rc = 0;
+
+	*c = (struct copies){ .rate = NAN, .link = NAN };
+	for (size_t d = 0; d < p->a->device_count; d++) {
+		for (uint32_t k = 0; k < p->views[d].count && rc == 0; k++) {
+			uint32_t slice = p->views[d].work[k];
+
+			if (p->t->kind[slice] >= EVENT_H2D_COPY && p->t->kind[slice] <= EVENT_D2D_COPY)
+				rc = take_copy(c, p->t, slice, p->views[d].alone[k]);
+		}
+		take_link(c, p, d);
+	}
+	join_alike(c);
+	if (c->count && p->a->steps.count && c->rows[0].place && c->rows[0].count >= REPEATED * p->a->steps.count &&
+	    c->rows[0].alone > exposed / 2)
+		c->repeated = &c->rows[0];
+	return rc;
+}
+
+static const char *name_text(const struct timeline *t, uint32_t name)
+{
+	size_t size;
+
+	return timeline_string(t, name, &size);
+}
+
+static void tell(const struct parts *p, struct analysis_finding *f, const struct copies *c)
+{
+	char time[32];
+
+	texts_add(&f->evidence, "%s of copies run with nothing beside them, %.1f %% of the devices' time; copies in all: %llu, of %.1f MB",
+		  format_time(time, f->owned), 100 * share(f->owned, p->a->findings.span), (unsigned long long)c->number,
+		  (double)c->bytes / 1e6);
+	if (c->pageable)
+		texts_add(&f->evidence, "%llu of them, %s, are from or to pageable memory", (unsigned long long)c->pageable,
+			  format_time(time, c->pageable_time));
+	if (c->repeated)
+		texts_add(&f->evidence, "%.1f copies a step have the same size, %.3f MB, and come from the same place",
+			  (double)c->repeated->count / (double)p->a->steps.count, (double)c->repeated->bytes / 1e6);
+	if (!isnan(c->rate))
+		texts_add(&f->evidence, "large copies %s reach %.1f GB/s; a link of a device of this generation has %.1f", c->direction, c->rate / 1e9,
+			  c->link / 1e9);
+	for (size_t i = 0; i < c->count && i < PLACES; i++)
+		if (c->rows[i].place)
+			texts_add(&f->where, "%.200s: %s in %llu cop%s of %.3f MB", name_text(p->t, c->rows[i].place),
+				  format_time(time, c->rows[i].alone), (unsigned long long)c->rows[i].count,
+				  c->rows[i].count == 1 ? "y" : "ies", (double)c->rows[i].bytes / 1e6);
+	examples_of_work(p, f, WORK_COPY);
+}
+
+/* What to do, and what it gains of the time that copies are exposed. */
+static void advise(const struct parts *p, struct analysis_finding *f, const struct copies *c)
+{
+	double part = share(f->owned, p->a->findings.span);
+	const char *what, *rationale = "exposed copies can be hidden behind compute, and pinned ones take about half as long; look at "
+				       "copy_hidden_percent afterwards";
+
+	f->gain_high = part;
+	f->gain_low = 0.25 * part;
+	if (c->repeated) {
+		what = "repeated";
+		f->gain = 0.95 * share(c->repeated->alone, p->a->findings.span) *
+			  (1 - (double)p->a->steps.count / (double)c->repeated->count);
+		snprintf(f->action, sizeof f->action, "copy once and keep it on the device, or copy all of it in one piece: %.160s",
+			 name_text(p->t, c->repeated->place));
+		rationale = "one of these copies a step stays; look at the number of copies afterwards";
+	} else if (c->rate >= LINK_FULL * c->link) {
+		what = "link";
+		f->gain = 0.5 * part;
+		snprintf(f->action, sizeof f->action, "move fewer bytes (half precision, uint8 images, data that stays on the device), or copy "
+			 "while the device computes: the link is full");
+		rationale = "half as many bytes take half as long; look at the bytes that are copied afterwards";
+	} else if (c->pageable_time > c->total / 2) {
+		what = "pageable";
+		f->gain = 0.7 * part;
+		snprintf(f->action, sizeof f->action, "pin the memory (pin_memory=True, non_blocking=True) and copy while the device computes");
+	} else {
+		what = c->pageable ? "pageable" : "copies";
+		f->gain = 0.5 * part;
+		snprintf(f->action, sizeof f->action, "copy while the device computes (another stream), or keep the data on the device");
+	}
+	snprintf(f->id, sizeof f->id, "gpu_transfer:%s", what);
+	snprintf(f->rationale, sizeof f->rationale, "%s", rationale);
+}
+
+int find_copies(struct parts *p)
+{
+	struct analysis_finding f = { .kind = "gpu_transfer", .confidence = 0.9, .frequency = NAN };
+	struct copies c;
+	int rc;
+
+	for (size_t d = 0; d < p->a->device_count; d++)
+		f.owned = time_sum(f.owned, device_window_exposed_copy(p->a->devices[d].window));
+	rc = collect(&c, p, f.owned);
+	if (rc == 0) {
+		tell(p, &f, &c);
+		advise(p, &f, &c);
+		rc = finding_add(p, &f);
+	}
+	free(c.rows);
+	return rc;
+}
