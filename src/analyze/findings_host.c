@@ -273,7 +273,7 @@ void claim_removal(struct host_cells *c, struct host_claim *claim, bool eliminat
 {
 	double s = cells_share(c, claim->f.owned);
 
-	claim->f.gain_high = fmin(0.99, 1.1 * s + 0.02);
+	claim->f.gain_high = fmin(GAIN_MOST, 1.1 * s + 0.02);
 	claim->f.gain = (eliminated ? 0.97 : 0.85) * s;
 	claim->f.gain_low = 0.5 * s;
 }
@@ -302,9 +302,9 @@ int claim_add(struct host_cells *c, struct host_claim *claim)
 
 	if (s <= 0 || !isfinite(f->gain) || !isfinite(f->gain_low) || !isfinite(f->gain_high))
 		return 0;
-	f->gain = fmin(0.99, f->gain);
+	f->gain = fmin(GAIN_MOST, f->gain);
 	f->gain_low = fmax(0, f->gain_low - half);
-	f->gain_high = fmin(0.99, f->gain_high + half);
+	f->gain_high = fmin(GAIN_MOST, f->gain_high + half);
 	f->confidence = (1 - fmin(1, half / s)) * (claim->agree > 0 ? claim->agree : 1) * s / (s + c->unknown) *
 			trust_in(c->p->a->verdict);
 	if (f->confidence < CONFIDENCE_LEAST)

@@ -8,6 +8,7 @@
 #include "analyze/findings_parts.h"
 #include "analyze/host_parts.h"
 
+#define GAIN_MOST 0.999
 #define IDLE_CORE 0.25 /* so much of one is enough for a fix that needs one */
 
 /* A function of the user's, with what it calls in libraries; the first is of nobody. */

@@ -19,6 +19,7 @@
 #define IN_FLIGHT 4.0      /* requests that a client may have under way */
 #define ASKS_A_STEP 20.0
 #define WORKERS_MOST 32.0
+#define WAITING_MOST 8.0   /* workers that wait take no processor, but memory */
 #define WORKERS_LEAST 0.2  /* gain: then one setting is better advice than to write the samples anew */
 
 static double cpus_of(const struct host_cells *c)
@@ -63,12 +64,26 @@ static double python_share_of_thread(const struct host_cells *c, uint32_t track)
 	return python_share(places);
 }
 
-/* Processes that load, and how many cores they use together. */
+/* Processes that load: how many cores they use together, and how many of them wait for something else, on average. */
 struct loaders {
-	double work;
+	double work, waits;
 	double count;
 	uint32_t first; /* its states */
 };
+
+/* Of the time that others are blamed for: in which they wait, for a disk, another machine or the end of a pause. */
+static double waiting_part(const struct host_cells *c)
+{
+	int64_t all = 0, waits = 0;
+
+	for (size_t i = 0; i < c->w->blame_count; i++) {
+		const struct host_blame *b = &c->w->blames[i];
+
+		all = time_sum(all, b->time);
+		waits = b->state == STATE_RUNNING || b->state == STATE_GIL ? waits : time_sum(waits, b->time);
+	}
+	return share(waits, all);
+}
 
 static struct loaders find_loaders(const struct host_cells *c)
 {
@@ -89,21 +104,27 @@ static struct loaders find_loaders(const struct host_cells *c)
 		if (host_counter(c->p->t, b->thread, "run_ns", c->w->from, c->w->to, &begin, &end))
 			found.work += (end - begin) / (double)c->span;
 	}
+	found.waits = found.count > 0 ? fmin(c->w->active, found.count) * cells_share(c, c->w->remote) * waiting_part(c) : 0;
 	return found;
-}
-
-/* The time of a step, in steps of now, if `work` is done by `workers` beside the rest. */
-static double beside(double rest, double work, double workers, double cores)
-{
-	return fmax(fmax(rest, work / workers), (rest + work) / cores) + HANDING_OVER * work;
 }
 
 struct input {
 	bool workers_used; /* it loads in workers, whether they were waited for or not */
-	double owned, rest, work, workers, python;
+	double owned, rest, work, waits, workers, python; /* work takes a processor, waits do not */
 	double step; /* that it would take on a quiet machine: the unit of the others */
 	bool processes;
 };
+
+/* The time of a step, in steps of now, if loading is done by `workers` beside the rest. */
+static double beside(const struct input *in, double workers, double cores)
+{
+	return fmax(fmax(in->rest, (in->work + in->waits) / workers), (in->rest + in->work) / cores) + HANDING_OVER * in->work;
+}
+
+static bool mostly_waits(const struct input *in)
+{
+	return in->waits > in->work;
+}
 
 /* Whether most of the loader's time is in what speaks to workers. */
 static bool uses_workers(const struct host_cells *c)
@@ -130,13 +151,15 @@ static struct input look_at_input(const struct host_cells *c, int64_t owned)
 	in.workers_used = uses_workers(c);
 	in.processes = loaders.count > 0;
 	in.work = in.processes ? loaders.work : in.owned;
+	in.waits = in.processes ? loaders.waits : 0;
 	in.workers = loaders.count;
 	in.python = in.processes ? python_share_of_thread(c, loaders.first) : python_share(c->w->input_places);
 	if (in.processes && ran > 0) {
 		in.rest *= c->w->run / ran;
-		in.step = fmax(0.01, fmax(in.rest, in.work / in.workers));
+		in.step = fmax(0.01, fmax(in.rest, (in.work + in.waits) / in.workers));
 		in.rest /= in.step;
 		in.work /= in.step;
+		in.waits /= in.step;
 		in.owned = 1 - in.rest;
 	}
 	return in;
@@ -144,7 +167,7 @@ static struct input look_at_input(const struct host_cells *c, int64_t owned)
 
 static double workers_wanted(const struct host_cells *c, const struct input *in)
 {
-	double wanted = ceil(in->work / fmax(in->rest, 0.02)), most = fmax(1, cpus_of(c));
+	double wanted = ceil((in->work + in->waits) / fmax(in->rest, 0.02)), most = mostly_waits(in) ? WAITING_MOST : fmax(1, cpus_of(c));
 
 	return fmin(fmin(fmax(wanted, in->workers + 1), fmax(most, in->workers + 1)), WORKERS_MOST);
 }
@@ -152,16 +175,17 @@ static double workers_wanted(const struct host_cells *c, const struct input *in)
 /* More processes, or a cheaper sample: whichever gains more. */
 static void gain_input(const struct host_cells *c, const struct input *in, struct host_claim *claim, double workers, bool *ret_cheaper)
 {
-	double most = fmax(0, 1 - beside(in->rest, in->work, workers, cpus_of(c)));
-	double least = fmax(0, 1 - beside(in->rest, in->work, workers, free_of(c)));
-	double cheaper = in->python >= PYTHON_MOSTLY ? 0.85 * in->owned : 0;
+	bool room = has_idle_core(c) || mostly_waits(in);
+	double most = fmax(0, 1 - beside(in, workers, cpus_of(c)));
+	double least = fmax(0, 1 - beside(in, workers, free_of(c)));
+	double cheaper = in->python >= PYTHON_MOSTLY && !mostly_waits(in) ? 0.85 * in->owned : 0;
 
-	least = has_idle_core(c) ? least : fmax(least, 0.5 * most);
-	*ret_cheaper = cheaper > (most + least) / 2 && !(has_idle_core(c) && (most + least) / 2 >= WORKERS_LEAST);
+	least = room ? least : fmax(least, 0.5 * most);
+	*ret_cheaper = cheaper > (most + least) / 2 && !(room && (most + least) / 2 >= WORKERS_LEAST);
 	claim->f.gain = *ret_cheaper ? cheaper : (most + least) / 2;
-	claim->f.gain_high = fmin(0.99, 1.1 * fmax(most, in->python >= PYTHON_MOSTLY ? in->owned : 0) + 0.02);
-	claim->f.gain_low = has_idle_core(c) || *ret_cheaper ? 0.5 * claim->f.gain : 0;
-	claim->needs_core = !*ret_cheaper;
+	claim->f.gain_high = fmin(GAIN_MOST, 1.1 * fmax(most, in->python >= PYTHON_MOSTLY ? in->owned : 0) + 0.02);
+	claim->f.gain_low = room || *ret_cheaper ? 0.5 * claim->f.gain : 0;
+	claim->needs_core = !*ret_cheaper && !mostly_waits(in);
 }
 
 static void tell_input(struct host_cells *c, struct host_claim *claim, const struct input *in)
@@ -171,8 +195,8 @@ static void tell_input(struct host_cells *c, struct host_claim *claim, const str
 	texts_add(&claim->f.evidence, "the loader takes %s, %.1f %% of the time: %s", format_time(ns, claim->f.owned),
 		  100 * cells_share(c, claim->f.owned), in->processes ? "the program waits for its workers" : "it runs between the steps, on the same thread");
 	if (in->processes)
-		texts_add(&claim->f.evidence, "%.0f worker process%s together use %.2f cores", in->workers, in->workers == 1 ? "" : "es",
-			  in->work * in->step);
+		texts_add(&claim->f.evidence, "%.0f worker process%s together use %.2f cores, and wait for something else %.2f at a time", in->workers,
+			  in->workers == 1 ? "" : "es", in->work * in->step, in->waits * in->step);
 	texts_add(&claim->f.evidence, "%.0f %% of what it does is done by the interpreter", 100 * in->python);
 	texts_add(&claim->f.evidence, "the program has %.0f core%s, of which %.1f are free for it", cpus_of(c), cpus_of(c) == 1 ? "" : "s",
 		  free_of(c));
@@ -243,12 +267,20 @@ int find_host_input(struct host_cells *c)
 
 /* ---- Locks ------------------------------------------------------------------- */
 
-/* Of threads that take turns: what is left when as many run as there are cores. */
+/* Of threads that take turns at waiting, not at a processor. */
+static void gain_waiting(struct host_claim *claim, double s, double threads)
+{
+	claim->f.gain_high = fmin(GAIN_MOST, 1.1 * s + 0.02);
+	claim->f.gain = 0.97 * s * (1 - 1 / threads);
+	claim->f.gain_low = 0.5 * claim->f.gain;
+}
+
+/* Of threads that take turns: what is left when as many run as there are cores; at most all of it, if what the others do is left out. */
 static void gain_parallel(const struct host_cells *c, struct host_claim *claim, double s, double threads)
 {
 	double most = 1 - 1 / fmin(threads, cpus_of(c)), now = 1 - 1 / fmin(threads, fmax(1, free_of(c)));
 
-	claim->f.gain_high = fmin(0.99, 1.1 * s * most + 0.02);
+	claim->f.gain_high = fmin(GAIN_MOST, 1.1 * s + 0.02);
 	claim->f.gain = 0.97 * s * (has_idle_core(c) ? fmax(now, most * fmin(1, c->h->load.idle)) : fmax(now, 0.5 * most));
 	claim->f.gain_low = has_idle_core(c) ? 0.5 * claim->f.gain : 0;
 	claim->needs_core = true;
@@ -285,16 +317,24 @@ static int find_turns(struct host_cells *c, const struct turns *t)
 	s = cells_share(c, claim.f.owned);
 	if (s <= 0)
 		return 0;
-	gain_parallel(c, &claim, s, threads);
+	if (t->owner == OWNER_LOCK && c->h->load.tree < 0.5 * s) /* whoever holds it hardly runs, but waits itself */
+		gain_waiting(&claim, s, threads);
+	else
+		gain_parallel(c, &claim, s, threads);
 	texts_add(&claim.f.evidence, "for %.1f %% of the time threads wait for %s, %.1f at a time on average", 100 * s, t->lock, t->waiters);
 	tell_cores(c, &claim);
 	claim_name(c, &claim, t->place, t->role);
 	claim_place(c, &claim, place, at_place);
 	snprintf(claim.f.action, sizeof claim.f.action, "%s: %.120s", t->advice,
 		 place_text(c, t->place ? t->place : place ? place->name : 0, text));
-	snprintf(claim.f.rationale, sizeof claim.f.rationale,
-		 "%.1f threads want %s at once and %.1f cores are free: side by side they take 1/%.1f of that time; afterwards look at %s", threads,
-		 t->lock, free_of(c), fmin(threads, free_of(c)), host_owner_name(t->owner));
+	if (claim.needs_core)
+		snprintf(claim.f.rationale, sizeof claim.f.rationale,
+			 "%.1f threads want %s at once and the program can have %.1f cores: side by side they take 1/%.1f of that time; afterwards look at %s",
+			 threads, t->lock, free_of(c), fmin(threads, free_of(c)), host_owner_name(t->owner));
+	else
+		snprintf(claim.f.rationale, sizeof claim.f.rationale,
+			 "%.1f threads want %s at once, and who has it waits for something else: side by side they take 1/%.1f of that time; afterwards "
+			 "look at %s", threads, t->lock, threads, host_owner_name(t->owner));
 	return claim_add(c, &claim);
 }
 
@@ -326,7 +366,7 @@ static int find_asking(struct host_cells *c, struct place_cells *place)
 		claim.f.owned += cells_take(place, owners[i]);
 	s = cells_share(c, claim.f.owned);
 	job = fmax(0, c->h->load.tree - (isnan(c->w->run) ? 0 : c->w->run));
-	claim.f.gain_high = fmin(0.99, 1.1 * s + 0.02);
+	claim.f.gain_high = fmin(GAIN_MOST, 1.1 * s + 0.02);
 	claim.f.gain = s > job ? 0.95 * (1 - fmax(1 - s, fmin(1, job))) : 0.3 * s;
 	claim.f.gain_low = 0.5 * claim.f.gain;
 	texts_add(&claim.f.evidence, "it asks %.0f times %s whether something is there, %.1f %% of the time", rate, unit, 100 * s);
@@ -396,7 +436,7 @@ int find_host_network(struct host_cells *c)
 			claim.f.owned += cells_take(&c->places[i], OWNER_IO_CALLS);
 	claim.f.owned += cells_take_all(c, OWNER_NETWORK);
 	s = cells_share(c, claim.f.owned);
-	claim.f.gain_high = fmin(0.99, 1.1 * s + 0.02);
+	claim.f.gain_high = fmin(GAIN_MOST, 1.1 * s + 0.02);
 	claim.f.gain = 0.97 * (1 - fmax(1 - s, s / IN_FLIGHT));
 	claim.f.gain_low = 0.5 * claim.f.gain;
 	texts_add(&claim.f.evidence, "it waits %s for the network, %.1f %% of the time", format_time(ns, claim.f.owned), 100 * s);
@@ -449,7 +489,7 @@ static int find_straggler(struct host_cells *c, int64_t owned, const struct plac
 	double s = cells_share(c, owned), cores = usable_cores(c), even = fmin(1, c->w->cores / cores);
 
 	claim.f.gain = s * (1 - even);
-	claim.f.gain_high = fmin(0.99, 1.3 * s * (1 - even) + 0.05);
+	claim.f.gain_high = fmin(GAIN_MOST, 1.3 * s * (1 - even) + 0.05);
 	claim.f.gain_low = 0.4 * claim.f.gain;
 	texts_add(&claim.f.evidence, "while it waits for %.0f workers, %.1f of them are at work on average; %.1f %% of the time it waits",
 		  c->w->active_peers, c->w->active, 100 * s);

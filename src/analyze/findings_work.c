@@ -52,7 +52,7 @@ int find_host_startup(struct host_cells *c)
 	s = cells_share(c, claim.f.owned);
 	claim.f.gain = 0.7 * s;
 	claim.f.gain_low = 0.3 * s;
-	claim.f.gain_high = fmin(0.99, 1.1 * s + 0.02);
+	claim.f.gain_high = fmin(GAIN_MOST, 1.1 * s + 0.02);
 	texts_add(&claim.f.evidence, "before its loop the program itself takes %s, %.1f %% of the run; imports come on top",
 		  format_time(ns, claim.f.owned), 100 * s);
 	claim_place(c, &claim, largest, largest ? largest->startup : 0);
@@ -126,10 +126,17 @@ static bool is_for_files(const struct place_cells *place)
 	return kernel_time(place) > 0 && (double)kernel_time(place) >= FILE_PLACE * (double)place->wall;
 }
 
+/* Then what libraries do there serves that, too: they pack what is written. */
+static bool is_mostly_files(const struct place_cells *place)
+{
+	return 2 * kernel_time(place) >= place->wall && kernel_time(place) > 0;
+}
+
 static int64_t file_time(const struct place_cells *place)
 {
 	return kernel_time(place) + place->time[OWNER_LOG] +
-	       (is_for_files(place) ? place->time[OWNER_PYTHON] + place->time[OWNER_MEMORY] + place->time[OWNER_SYSTEM] : 0);
+	       (is_for_files(place) ? place->time[OWNER_PYTHON] + place->time[OWNER_MEMORY] + place->time[OWNER_SYSTEM] : 0) +
+	       (is_mostly_files(place) ? place->time[OWNER_NATIVE] : 0);
 }
 
 static void advise_files(struct host_cells *c, struct host_claim *claim, const struct place_cells *place, int64_t logs, int64_t syncs,
@@ -149,7 +156,7 @@ static void advise_files(struct host_cells *c, struct host_claim *claim, const s
 static int find_files_at(struct host_cells *c, struct place_cells *place)
 {
 	struct host_claim claim = { .f = { .kind = "i_o_operation" } };
-	bool all = is_for_files(place);
+	bool all = is_for_files(place), libraries = is_mostly_files(place);
 	int64_t logs = cells_take(place, OWNER_LOG), syncs = cells_take(place, OWNER_FSYNC), disk = cells_take(place, OWNER_FILE);
 	int64_t calls = cells_take(place, OWNER_IO_CALLS), kernel = calls + syncs + disk;
 	const struct host_load *l = &c->h->load;
@@ -160,6 +167,8 @@ static int find_files_at(struct host_cells *c, struct place_cells *place)
 	claim.f.owned = logs + kernel;
 	if (all)
 		claim.f.owned += cells_take(place, OWNER_PYTHON) + cells_take(place, OWNER_MEMORY) + cells_take(place, OWNER_SYSTEM);
+	if (libraries)
+		claim.f.owned += cells_take(place, OWNER_NATIVE);
 	claim.agree = agreement(c, true);
 	claim.exact = logs > kernel;
 	claim_removal(c, &claim, logs > kernel || syncs + disk > calls || l->write_calls > l->read_calls);
@@ -207,7 +216,7 @@ static int find_operators_at(struct host_cells *c, struct place_cells *place, do
 	s = cells_share(c, claim.f.owned);
 	claim.f.gain = (place->model ? 0.5 : 0.97) * s;
 	claim.f.gain_low = (place->model ? 0.2 : 0.5) * s;
-	claim.f.gain_high = fmin(0.99, 1.1 * s + 0.02);
+	claim.f.gain_high = fmin(GAIN_MOST, 1.1 * s + 0.02);
 	texts_add(&claim.f.evidence, "%.0f operators %s take %.1f us each, which is about what calling one takes; with what calls them %.1f %% of "
 		  "the time", rate, unit, mean / 1e3, 100 * s);
 	claim_place(c, &claim, place, claim.f.owned);
@@ -274,7 +283,8 @@ int find_host_memory(struct host_cells *c)
 		 "keep less: results of every step stay in memory (with their graph, unless detached)" :
 		 host_operator_memory(c->h) > claim.f.owned / 2 ?
 		 "keep memory that is freed (MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_ of 1 GB, or jemalloc), or use tensors again" :
-		 "use large arrays again instead of making new ones (out=, in-place operators, a buffer)",
+		 "use large arrays again instead of making new ones (out=, a buffer), or keep memory that is freed "
+		 "(MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_ of 1 GB)",
 		 place_text(c, place ? place->name : 0, text));
 	snprintf(claim.f.rationale, sizeof claim.f.rationale, "memory that is used again costs the kernel nothing; afterwards look at new_memory");
 	return claim_add(c, &claim);

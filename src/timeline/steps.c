@@ -3,7 +3,8 @@
  *
  * The program may say so itself, by the marks of PyTorch's profiler or by
  * scopes that repeat; these are looked for in each process.  Where no process
- * does, the order of its work tells (repetition.c).
+ * does, its loader's marks tell (loader_steps.c), or the order of its work
+ * (repetition.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +13,6 @@
 #include "timeline/build.h"
 #include "timeline/steps.h"
 
-#define STEPS_MIN 3         /* fewer are no repetition */
 #define LOOK_UP_MAX 1000    /* slices around a scope that are asked for being scopes */
 
 int steps_add(struct timeline *t, size_t *capacity, const struct timeline_step *step)
@@ -117,7 +117,7 @@ struct series {
 	uint32_t count;
 	uint32_t depth; /* of the first */
 	uint8_t rank;   /* 2: it is called a step, 1: what a step does, 0: anything */
-	bool overlaps, inner; /* inner: inside other scopes */
+	bool overlaps, inner, within; /* inner: inside other scopes; within: inside operators */
 	bool used;
 	int64_t covered, begin, end;
 };
@@ -206,9 +206,24 @@ static bool inside_scope(const struct timeline *t, uint32_t slice)
 	return false;
 }
 
+/* Libraries mark what they do within an operator. */
+static bool inside_operator(const struct timeline *t, uint32_t slice)
+{
+	uint32_t around = t->parent[slice];
+
+	for (unsigned i = 0; around != TIMELINE_NONE && i < LOOK_UP_MAX; i++, around = t->parent[around])
+		if (t->kind[around] == EVENT_OP)
+			return true;
+	return false;
+}
+
 static bool can_be_step(const struct timeline *t, uint32_t slice)
 {
-	return t->kind[slice] == EVENT_SCOPE && !(t->flags[slice] & (SLICE_OPEN | SLICE_BEGIN_UNKNOWN)) && t->name[slice] != 0;
+	size_t size;
+	const char *name = timeline_string(t, t->name[slice], &size);
+
+	return t->kind[slice] == EVENT_SCOPE && !(t->flags[slice] & (SLICE_OPEN | SLICE_BEGIN_UNKNOWN)) && t->name[slice] != 0 &&
+	       !steps_is_loader(name, size);
 }
 
 struct series_key {
@@ -240,6 +255,7 @@ static int count_scope(const struct timeline *t, struct series_table *table, uin
 	}
 	s->overlaps |= t->begin[slice] < s->end - TIMELINE_ROUNDING;
 	s->inner |= inside_scope(t, slice);
+	s->within |= inside_operator(t, slice);
 	s->count += !(t->flags[slice] & SLICE_CONTINUES);
 	s->covered = time_add(s->covered, t->end[slice] - t->begin[slice]);
 	s->end = t->end[slice] > s->end ? t->end[slice] : s->end;
@@ -262,7 +278,7 @@ static bool is_series(const struct series *s, int64_t span)
 {
 	int64_t of = s->rank ? s->end - s->begin : span;
 
-	return s->count >= STEPS_MIN && !s->overlaps && s->covered >= of / 2 && (s->rank == 2 || !s->inner);
+	return s->count >= STEPS_MIN && !s->overlaps && !s->within && s->covered >= of / 2 && (s->rank == 2 || !s->inner);
 }
 
 static bool is_better(const struct series *a, const struct series *b)
@@ -328,7 +344,7 @@ static int add_series(struct timeline *t, size_t *capacity, const struct series 
 
 		if (!can_be_step(t, i) || key_of(t, i).hash != s->hash)
 			continue;
-		if (part && last->end == step.begin) {
+		if (part && step.begin - last->end <= TIMELINE_ROUNDING) {
 			last->end = step.end;
 		} else {
 			step.number = number_of(t, i, count++);
@@ -372,6 +388,8 @@ int steps_find(struct timeline *t)
 
 	if (rc == 0 && t->step_count == 0)
 		rc = find_scopes(t, &capacity);
+	if (rc == 0 && t->step_count == 0)
+		rc = loader_steps_find(t, &capacity);
 	if (rc == 0 && t->step_count == 0)
 		rc = repetition_find(t, &capacity);
 	if (t->step_count > 1)

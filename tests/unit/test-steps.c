@@ -71,6 +71,54 @@ static void scopes_that_repeat(void **state)
 	world_close(&w);
 }
 
+/* A step lasts from when a batch is asked for until the next one is; scopes of libraries inside operators are none. */
+static void steps_by_the_loader(void **state)
+{
+	static const char loader[] = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+	struct timeline *t;
+	struct world w;
+	uint32_t thread;
+
+	(void)state;
+	world_open(&w);
+	thread = a_thread(&w);
+	world_slice(&w, thread, EVENT_CPU_CALL, "main", 0, 30000);
+	for (int i = 0; i < 6; i++) {
+		world_slice(&w, thread, EVENT_SCOPE, loader, 5000 * i, 4000);
+		if (i == 5) /* there are no more */
+			break;
+		world_slice(&w, thread, EVENT_OP, "aten::conv2d", 5000 * i + 4100, 800);
+		world_slice(&w, thread, EVENT_SCOPE, "convolution", 5000 * i + 4150, 700);
+	}
+	t = world_build(&w);
+	assert_int_equal(t->step_source, STEPS_SCOPE);
+	assert_int_equal(t->step_count, 5);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(t->steps[i].number, i);
+		assert_int_equal(t->steps[i].begin, 5000 * i);
+		assert_int_equal(t->steps[i].end, 5000 * i + 5000);
+	}
+	world_close(&w);
+}
+
+static void scopes_within_operators_are_no_steps(void **state)
+{
+	struct timeline *t;
+	struct world w;
+	uint32_t thread;
+
+	(void)state;
+	world_open(&w);
+	thread = a_thread(&w);
+	for (int i = 0; i < 6; i++) {
+		world_slice(&w, thread, EVENT_OP, "aten::conv2d", 1000 * i, 900);
+		world_slice(&w, thread, EVENT_SCOPE, "convolution", 1000 * i + 10, 800);
+	}
+	t = world_build(&w);
+	assert_int_not_equal(t->step_source, STEPS_SCOPE);
+	world_close(&w);
+}
+
 /* A model that takes longer to load than to use. */
 static void steps_after_a_long_start(void **state)
 {
@@ -329,6 +377,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(profiler_steps),
 		cmocka_unit_test(scopes_that_repeat),
+		cmocka_unit_test(steps_by_the_loader),
+		cmocka_unit_test(scopes_within_operators_are_no_steps),
 		cmocka_unit_test(scopes_of_any_name),
 		cmocka_unit_test(steps_after_a_long_start),
 		cmocka_unit_test(scopes_that_are_no_steps),
