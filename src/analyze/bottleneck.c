@@ -85,7 +85,7 @@ static int bottleneck_of_host(struct parts *p)
 		return 0;
 	}
 	memory = memory_share(&p->a->findings);
-	world = share(time[OWNER_NETWORK] + time[OWNER_SLEEP] + time[OWNER_FILE] + time[OWNER_FSYNC] + time[OWNER_WAIT] + time[OWNER_CHILD], span);
+	world = share(time[OWNER_NETWORK] + time[OWNER_CLIENTS] + time[OWNER_SLEEP] + time[OWNER_FILE] + time[OWNER_FSYNC] + time[OWNER_WAIT] + time[OWNER_CHILD], span);
 	texts_add(&b->evidence, "the kernel hands out new memory for %.1f %% of the time (memory_bound above %g %%)", 100 * memory, 100 * limit);
 	texts_add(&b->evidence, "the program waits for what is outside of it for %.1f %% of the time (balanced above %g %%)", 100 * world,
 		  100 * WORLD_MOST);

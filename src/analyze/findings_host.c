@@ -332,7 +332,7 @@ int find_on_host(struct parts *p)
 	struct host_cells c;
 	int rc;
 
-	if (!p->a->host.known || p->a->host.window.to <= p->a->host.window.from)
+	if (!p->a->host.known || p->a->host.window.to <= p->a->host.window.from || host_serves(&p->a->host.window))
 		return 0;
 	rc = host_cells_init(&c, p);
 	if (rc)

@@ -12,7 +12,7 @@ const char *host_owner_name(enum host_owner owner)
 		[OWNER_INPUT] = "data_loading",	 [OWNER_MESSAGES] = "messages",	 [OWNER_LOG] = "logging",	  [OWNER_GC] = "garbage_collection",
 		[OWNER_COMPILE] = "compilation", [OWNER_IMPORT] = "imports",	  [OWNER_IO_CALLS] = "file_calls",
 		[OWNER_MEMORY] = "new_memory",	 [OWNER_SYSTEM] = "kernel",	  [OWNER_FILE] = "wait_disk",
-		[OWNER_FSYNC] = "wait_fsync",	 [OWNER_NETWORK] = "wait_network", [OWNER_SLEEP] = "sleep",
+		[OWNER_FSYNC] = "wait_fsync",	 [OWNER_NETWORK] = "wait_network", [OWNER_CLIENTS] = "wait_clients", [OWNER_SLEEP] = "sleep",
 		[OWNER_GIL] = "wait_gil",	 [OWNER_LOCK] = "wait_lock",	  [OWNER_WORKERS] = "wait_workers",
 		[OWNER_CHILD] = "wait_child",	 [OWNER_POOL] = "wait_pool",	  [OWNER_DEVICE] = "wait_device",
 		[OWNER_WAIT] = "wait_unresolved", [OWNER_EDGES] = "start_and_end",  [OWNER_PROFILER] = "profiler",  [OWNER_UNKNOWN] = "unknown",

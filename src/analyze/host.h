@@ -32,6 +32,7 @@ enum host_owner {
 	OWNER_FILE,      /* waits for disks */
 	OWNER_FSYNC,
 	OWNER_NETWORK,
+	OWNER_CLIENTS,   /* of a server, which has nothing to do until they ask */
 	OWNER_SLEEP,
 	OWNER_GIL,
 	OWNER_LOCK,

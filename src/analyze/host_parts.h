@@ -55,7 +55,9 @@ void host_others_rewind(struct host_others *others);
 /* Moments have to come in order. */
 void host_others_at(struct host_others *others, int64_t time);
 
-/* host_waits.c: whose a wait of the spine is; also follows it to those it is for, in w. */
+/* host_waits.c: a server that waits for its clients most of the time: a faster one would only wait longer. */
+bool host_serves(const struct host_window *w);
+/* Whose a wait of the spine is; also follows it to those it is for, in w. */
 struct host_wait {
 	enum host_state state;
 	const char *what; /* NULL */

@@ -253,6 +253,19 @@ static enum host_owner for_others(struct host_window *w, struct host_others *oth
 	return OWNER_WAIT;
 }
 
+/* Of "tcp:client 10.0.0.7:40312", as the recorder names a connection that came in. */
+static bool is_client(const char *what)
+{
+	const char *colon = what ? strchr(what, ':') : NULL;
+
+	return colon && strncmp(colon, ":client ", 8) == 0;
+}
+
+bool host_serves(const struct host_window *w)
+{
+	return w->time[OWNER_CLIENTS] > (w->to - w->from) / 2;
+}
+
 /* Others that sleep as well have no work that this sleep could be for. */
 static bool anybody_works(const struct host_others *others)
 {
@@ -272,7 +285,7 @@ enum host_owner host_wait_owner(struct host_window *w, struct host_others *other
 	case STATE_FSYNC:
 		return OWNER_FSYNC;
 	case STATE_SOCKET_NETWORK:
-		return OWNER_NETWORK;
+		return is_client(wait->what) ? OWNER_CLIENTS : OWNER_NETWORK;
 	case STATE_BARRIER:
 		return OWNER_POOL;
 	case STATE_DEVICE:

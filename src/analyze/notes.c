@@ -46,6 +46,9 @@ static void note_sleep(struct parts *p, const struct analysis_host *h)
 	if (share(w->time[OWNER_SLEEP], span) >= SHARE_LEAST && w->sleep_with_work < w->time[OWNER_SLEEP] / 10)
 		texts_add(&p->a->notes, "it sleeps for %.0f %% of the time while none of its threads works: a pace of its own, or a wait for something outside",
 			  100 * share(idle, span));
+	if (share(w->time[OWNER_CLIENTS], span) >= SHARE_LEAST)
+		texts_add(&p->a->notes, "for %.0f %% of the time it waits for its clients to ask for something%s", 100 * share(w->time[OWNER_CLIENTS], span),
+			  host_serves(w) ? ": their pace is its pace, and nothing is said to gain" : "");
 	if (share(w->time[OWNER_WAIT], span) >= SHARE_LEAST)
 		texts_add(&p->a->notes, "for %.0f %% of the time it waits, and it cannot be told for what", 100 * share(w->time[OWNER_WAIT], span));
 }

@@ -90,16 +90,54 @@ static void print_peer(const char *text, char *out, size_t size)
 		snprintf(out, size, digits == 8 ? "%s:%u" : "[%s]:%u", host, port);
 }
 
+#define LISTENING 0x0au
+
 /* sl local remote state queues timer retransmits uid timeout inode */
+struct inet_line {
+	char remote[64];
+	unsigned port, state; /* port: its own */
+	unsigned long long inode;
+};
+
+static bool read_inet_line(const char *line, struct inet_line *ret)
+{
+	char local[64];
+	const char *colon;
+
+	*ret = (struct inet_line){ 0 };
+	if (sscanf(line, " %*s %63s %63s %x %*s %*s %*s %*s %*s %llu", local, ret->remote, &ret->state, &ret->inode) != 4)
+		return false;
+	colon = strrchr(local, ':');
+	ret->port = colon ? (unsigned)strtoul(colon + 1, NULL, 16) : 0;
+	return true;
+}
+
 static bool is_inet_line(const char *line, uint64_t inode, char *peer, size_t size)
 {
-	unsigned long long number = 0;
-	char remote[64];
+	struct inet_line read;
 
-	if (sscanf(line, " %*s %*s %63s %*s %*s %*s %*s %*s %*s %llu", remote, &number) != 2 || number != inode)
+	if (!read_inet_line(line, &read) || read.inode != inode)
 		return false;
-	print_peer(remote, peer, size);
+	print_peer(read.remote, peer, size);
 	return true;
+}
+
+/* Whether a connection came in: somebody listens at its own port.  Then who is at the other end is a client, and decides when to
+ * ask for something. */
+static bool is_server(const char *text, uint64_t inode)
+{
+	struct inet_line own = { 0 }, read;
+	const char *at = text;
+	char line[512];
+
+	while (own.inode != inode && proc_line(&at, line, sizeof line))
+		(void)read_inet_line(line, &own);
+	if (own.inode != inode)
+		return false;
+	for (at = text; proc_line(&at, line, sizeof line);)
+		if (read_inet_line(line, &read) && read.state == LISTENING && read.port == own.port)
+			return true;
+	return false;
 }
 
 /* address: references protocol flags type state inode path */
@@ -119,15 +157,17 @@ static bool is_unix_line(const char *line, uint64_t inode, char *path, size_t si
 bool fd_object_in_table(const char *table, const char *text, uint64_t inode, struct wait_object *ret)
 {
 	bool local = strcmp(table, "unix") == 0;
+	const char *all = text, *who;
 	char line[512], other[256], what[320];
 
 	while (proc_line(&text, line, sizeof line)) {
 		if (!(local ? is_unix_line : is_inet_line)(line, inode, other, sizeof other))
 			continue;
+		who = strncmp(table, "tcp", 3) == 0 && is_server(all, inode) ? "client " : "";
 		if (other[0])
-			snprintf(what, sizeof what, "%s:%s", table, other);
+			snprintf(what, sizeof what, "%s:%s%s", table, who, other);
 		else
-			snprintf(what, sizeof what, "%s:[%llu]", table, (unsigned long long)inode);
+			snprintf(what, sizeof what, "%s:%s[%llu]", table, who, (unsigned long long)inode);
 		wait_object_set(ret, local ? THREAD_SOCKET_LOCAL : THREAD_SOCKET_NETWORK, what);
 		return true;
 	}

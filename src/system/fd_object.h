@@ -33,8 +33,8 @@ void fd_object(struct socket_cache *cache, pid_t pid, uint64_t fd, struct wait_o
 /* The same from what readlink says, for all but sockets.  THREAD_UNKNOWN for those. */
 void fd_object_of_link(const char *link, struct wait_object *ret);
 
-/* Looks for a socket in the text of a table of /proc/net: "tcp", "tcp6", "udp", "udp6" (who is at the other end) or "unix".
- * True when it is there. */
+/* Looks for a socket in the text of a table of /proc/net: "tcp", "tcp6", "udp", "udp6" (who is at the other end; "tcp:client ..."
+ * for a connection that came in, and for whoever waits for one) or "unix".  True when it is there. */
 bool fd_object_in_table(const char *table, const char *text, uint64_t inode, struct wait_object *ret);
 
 /* Long text loses its front. */

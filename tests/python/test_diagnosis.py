@@ -334,6 +334,55 @@ def test_a_pace_is_no_finding(tmp_path):
     assert result.all["bottleneck"]["type"] == "balanced"
 
 
+# ---- Clients --------------------------------------------------------------------
+
+
+def test_a_server_waits_for_its_clients(tmp_path):
+    result = diagnose(tmp_path, """
+        import multiprocessing, socket, time
+        def ask(port):
+            connection = socket.create_connection(("127.0.0.1", port))
+            for _ in range(60):
+                time.sleep(0.04)
+                connection.sendall(b"x" * 8)
+                connection.recv(8)
+        def answer(connection):
+            while True:
+                data = connection.recv(8)
+                if not data: return
+                connection.sendall(data)
+        if __name__ == "__main__":
+            server = socket.create_server(("127.0.0.1", 0))
+            client = multiprocessing.get_context("fork").Process(target=ask, args=(server.getsockname()[1],))
+            client.start()
+            answer(server.accept()[0])
+            client.join()
+    """)
+    assert result.findings == [] and "waits for its clients" in result.notes
+    assert result.owners["wait_clients"] > 50
+
+
+def test_a_client_waits_for_its_server(tmp_path):
+    result = diagnose(tmp_path, """
+        import socket, threading, time
+        def serve(server):
+            connection = server.accept()[0]
+            while True:
+                data = connection.recv(8)
+                if not data: return
+                time.sleep(0.04)
+                connection.sendall(data)
+        def ask(connection):
+            connection.sendall(b"x" * 8)
+            connection.recv(8)
+        server = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=serve, args=(server,), daemon=True).start()
+        connection = socket.create_connection(("127.0.0.1", server.getsockname()[1]))
+        for _ in range(50): ask(connection)
+    """)
+    assert result.findings[0]["kind"] == "network_latency" and "ask" in result.findings[0]["where"][0]
+
+
 # ---- Evidence that is missing --------------------------------------------------
 
 

@@ -218,7 +218,8 @@ static void test_sockets(void **state)
 {
 	const char *tcp = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 			  "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 41 1 ff 100\n"
-			  "   1: 0100007F:9C40 0100007F:1F90 01 00000000:00000000 00:00000000 00000000     0        0 42 1 ff 20\n";
+			  "   1: 0100007F:9C40 0100007F:1F90 01 00000000:00000000 00:00000000 00000000     0        0 42 1 ff 20\n"
+			  "   2: 0100007F:1F90 0100007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 44 1 ff 20\n";
 	const char *tcp6 = "head\n   0: 00000000000000000000000001000000:9C40 "
 			   "00000000000000000000000001000000:0050 01 0:0 00:0 0 0 0 43 1\n";
 	const char *local = "Num       RefCount Protocol Flags    Type St Inode Path\n"
@@ -231,7 +232,9 @@ static void test_sockets(void **state)
 	assert_int_equal(o.state, THREAD_SOCKET_NETWORK);
 	assert_string_equal(o.what, "tcp:127.0.0.1:8080");
 	assert_true(fd_object_in_table("tcp", tcp, 41, &o));
-	assert_string_equal(o.what, "tcp:[41]");
+	assert_string_equal(o.what, "tcp:client [41]"); /* it listens */
+	assert_true(fd_object_in_table("tcp", tcp, 44, &o));
+	assert_string_equal(o.what, "tcp:client 127.0.0.1:40000"); /* it came in at the port of 41 */
 	assert_true(fd_object_in_table("tcp6", tcp6, 43, &o));
 	assert_string_equal(o.what, "tcp6:[::1]:80");
 	assert_true(fd_object_in_table("unix", local, 51, &o));
