@@ -20,8 +20,6 @@ void markdown_put(struct markdown *m, const char *format, ...) __attribute__((fo
 void markdown_code(struct markdown *m, const char *text, size_t size); /* cut, if it is very long */
 void markdown_name(struct markdown *m, uint32_t name);                 /* the same of a string of the trace */
 void markdown_text(struct markdown *m, const char *text);              /* all of it, up to a NUL */
-double markdown_percent(int64_t part, int64_t whole);
-double markdown_ms(int64_t ns);
 
 /* report_markdown_tables.c: devices, ranks, operators, device work, and the long ones folded */
 void markdown_tables(struct markdown *m, const struct analysis *a);

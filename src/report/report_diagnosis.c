@@ -11,8 +11,6 @@
 #include "report/report_parts.h"
 #include "report/view.h"
 
-#define FINDINGS_SHOWN 3
-#define COSTS_SHOWN 2
 #define BAR_COLUMNS 25   /* of all of the time */
 #define LEAST_SHOWN 0.05 /* percent: less would be 0.0 */
 #define FILES_LEAST 12   /* columns worth beginning a name in */
@@ -54,18 +52,10 @@ static void put_title(struct view *v, const struct analysis *a, const struct rep
 	view_line(v);
 }
 
-/* The worst check, where there is one. */
 static void put_doubt(struct view *v, const struct analysis *a)
 {
-	const struct analysis_check *worst = NULL;
+	const struct analysis_check *worst = report_doubt(a);
 
-	for (size_t i = 0; i < a->check_count; i++) {
-		const struct analysis_check *c = &a->checks[i];
-
-		if ((c->status == CHECK_WARN || c->status == CHECK_FAIL) &&
-		    (!worst || (c->status == CHECK_FAIL && worst->status == CHECK_WARN)))
-			worst = c;
-	}
 	if (!worst)
 		return;
 	view_put(v, "  ");
@@ -187,65 +177,52 @@ static void put_items(struct view *v, struct items *items, enum view_style style
 	view_line(v);
 }
 
-static void put_device_bars(struct view *v, const struct analysis *a)
+static struct items items_of(const struct report_shares *shares, bool waiting)
 {
-	static const char *const causes[IDLE_CAUSE_COUNT] = {
-		[IDLE_HOST_LATE] = "host late", [IDLE_SYNC] = "sync",   [IDLE_LAUNCH_LATENCY] = "launch", [IDLE_DEPENDENCY] = "dependency",
-		[IDLE_INPUT] = "input",         [IDLE_JIT] = "compile", [IDLE_NO_WORK] = "no work",       [IDLE_UNKNOWN] = "unknown",
-	};
-	const struct report_device_time t = report_device_time(a);
-	struct items busy = { .count = 0 }, idle = { .count = 0 };
+	struct items items = { .count = 0 };
 
-	items_add(&busy, "compute", share(t.compute, t.span));
-	items_add(&busy, "copy", share(t.copy, t.span));
-	items_add(&busy, "comm", share(t.communication, t.span));
-	for (unsigned i = 0; i < IDLE_CAUSE_COUNT; i++)
-		items_add(&idle, causes[i], share(t.causes[i], t.span));
+	for (size_t i = 0; i < shares->count; i++)
+		if ((shares->list[i].group == REPORT_WAITING) == waiting)
+			items_add(&items, shares->list[i].name, share(shares->list[i].time, shares->span));
+	return items;
+}
+
+static void put_device_bars(struct view *v, const struct analysis *a, const struct report_shares *shares)
+{
+	const struct report_device_time t = report_device_time(a);
+	struct items busy = items_of(shares, false), idle = items_of(shares, true);
+
 	view_put(v, "  busy %4.1f%%", 100 * share(t.span - t.idle, t.span));
 	put_items(v, &busy, VIEW_GOOD);
 	view_put(v, "  idle %4.1f%%", 100 * share(t.idle, t.span));
 	put_items(v, &idle, VIEW_WARN);
 }
 
-static void add_owners(struct items *items, const struct host_window *w)
-{
-	for (unsigned i = 0; i < OWNER_COUNT; i++)
-		if (w->time[i] > 0)
-			items_add(items, host_owner_name(i), share(w->time[i], w->to - w->from));
-}
-
 static void put_bars(struct view *v, const struct analysis *a)
 {
 	struct items items = { .count = 0 };
+	struct report_shares shares;
 
 	if (a->summary.end_to_end <= 0)
 		return;
+	report_shares(a, &shares);
 	if (a->device_count) {
-		put_device_bars(v, a);
+		put_device_bars(v, a, &shares);
 		return;
 	}
-	if (a->host.window.looked) /* what is judged, as the gains are of it */
-		add_owners(&items, &a->host.window);
-	for (size_t i = 0; i < a->category_count && !a->host.window.looked; i++)
-		items_add(&items, a->breakdown[i].name, share(a->breakdown[i].duration, a->summary.end_to_end));
+	for (size_t i = 0; i < shares.count; i++)
+		items_add(&items, shares.list[i].name, share(shares.list[i].time, shares.span));
 	put_items(v, &items, VIEW_GOOD);
 }
 
 static void put_steps(struct view *v, const struct analysis *a)
 {
-	const struct timeline_step *slowest = NULL;
 	char p50[32], p99[32];
 
 	if (a->steps.count == 0)
 		return;
-	for (size_t i = 0; i < a->steps.count; i++) {
-		const struct timeline_step *step = &a->timeline->steps[a->steps.steps[i].step];
-
-		if (!slowest || step->end - step->begin > slowest->end - slowest->begin)
-			slowest = step;
-	}
 	view_put(v, "  step %s median, %s p99, slowest #%lld", text_duration(p50, (double)a->steps.p50),
-		 text_duration(p99, (double)a->steps.p99), (long long)slowest->number);
+		 text_duration(p99, (double)a->steps.p99), (long long)report_slowest_step(a)->number);
 	view_line(v);
 }
 
@@ -280,7 +257,7 @@ static void put_action(struct view *v, const struct analysis_finding *f, size_t 
 {
 	size_t size, end = v->at + room, place_room = room * 3 / 5;
 	const char *place = report_place(f, &size), *action = f->action;
-	const char *named = size ? memmem(action, strlen(action), place, size) : NULL;
+	const char *named = place && size ? memmem(action, strlen(action), place, size) : NULL;
 
 	if (named && (size_t)(named - action) + PLACE_LEAST + REST_LEAST <= room) {
 		view_name(v, action, (size_t)(named - action), room, COLUMNS_CUT_END);
@@ -315,52 +292,16 @@ static void put_findings(struct view *v, const struct analysis *a)
 	view_pad(v, v->columns - RANGE_COLUMNS - strlen(of));
 	view_put(v, "%s  range", of);
 	view_line(v);
-	for (size_t i = 0; i < a->findings.count && i < FINDINGS_SHOWN; i++)
+	for (size_t i = 0; i < a->findings.count && i < REPORT_FIRST; i++)
 		put_finding(v, &a->findings.list[i], i + 1);
 }
 
 /* ---- What costs most, where nothing is to be changed ------------------------------ */
 
-struct cost {
-	uint32_t name;
-	double share;
-};
-
-static size_t device_costs(const struct analysis *a, struct cost *costs)
-{
-	const struct report_device_time t = report_device_time(a);
-	size_t count = 0;
-
-	for (size_t d = 0; d < a->device_count; d++)
-		for (size_t i = 0; i < a->devices[d].kernel_count; i++) {
-			const struct analysis_entry *e = &a->devices[d].kernels[i].times;
-			const struct cost cost = { e->name, share(e->total, t.span) };
-			size_t at = count < COSTS_SHOWN ? count++ : COSTS_SHOWN;
-
-			for (; at > 0 && costs[at - 1].share < cost.share; at--)
-				if (at < COSTS_SHOWN)
-					costs[at] = costs[at - 1];
-			if (at < COSTS_SHOWN)
-				costs[at] = cost;
-		}
-	return count;
-}
-
-/* Of what the host did, by its own time: functions where there are any, else operators, else scopes. */
-static size_t host_costs(const struct analysis *a, struct cost *costs)
-{
-	const struct analysis_table *table = a->functions.count ? &a->functions : a->operators.count ? &a->operators : &a->scopes;
-	size_t most[COSTS_SHOWN], count = report_most_self(table, most, COSTS_SHOWN);
-
-	for (size_t i = 0; i < count; i++)
-		costs[i] = (struct cost){ table->entries[most[i]].name, share(table->entries[most[i]].self, report_host_time(a, table)) };
-	return count;
-}
-
 static void put_costs(struct view *v, const struct analysis *a)
 {
-	struct cost costs[COSTS_SHOWN];
-	size_t count = a->device_count ? device_costs(a, costs) : host_costs(a, costs);
+	struct report_cost costs[REPORT_COSTS];
+	size_t count = report_costs(a, costs);
 
 	if (report_verdict(a).judged)
 		view_put(v, "Nothing worth changing above %g%%%s", 100 * a->thresholds.gain_least, count ? "; the largest costs are" : "");
@@ -384,20 +325,12 @@ static void put_costs(struct view *v, const struct analysis *a)
 
 static void put_outcome(struct view *v, const struct analysis *a)
 {
-	static const char *const of[] = { "", "with it", "with both", "all three" };
-	size_t shown = a->findings.count < FINDINGS_SHOWN ? a->findings.count : FINDINGS_SHOWN, gaining = 0, used;
-	double left = report_remainder(a, shown, &used), devices = a->device_count ? (double)a->device_count : 1;
-	double before = a->steps.count ? (double)a->steps.p50 : (double)a->findings.span / devices;
+	const struct report_outcome o = report_outcome(a);
 	char from[32], to[32];
 
-	if (used == 0 || before <= 0)
-		return;
-	for (size_t i = 0; i < a->findings.count; i++) /* notes come last */
-		gaining += !a->findings.list[i].note;
-	view_put(v, "%s: %s %s %s %s (%s%.0f%%)",
-		 gaining > FINDINGS_SHOWN ? "these three" : used < gaining ? "without rules" : of[used],
-		 a->steps.count ? "step" : "time", text_duration(from, before), view_glyph(v, VIEW_TO), text_duration(to, before * left),
-		 view_glyph(v, VIEW_MINUS), 100 * (1 - left));
+	if (o.words)
+		view_put(v, "%s: %s %s %s %s (%s%.0f%%)", o.words, o.of, text_duration(from, o.before), view_glyph(v, VIEW_TO),
+			 text_duration(to, o.before * o.left), view_glyph(v, VIEW_MINUS), 100 * (1 - o.left));
 }
 
 static void put_file(struct view *v, const char *path)

@@ -9,7 +9,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/text.h"
 #include "report/markdown.h"
@@ -88,27 +87,16 @@ void markdown_name(struct markdown *m, uint32_t name)
 	markdown_code(m, text, size);
 }
 
-double markdown_percent(int64_t part, int64_t whole)
-{
-	return whole > 0 ? 100 * (double)part / (double)whole : 0;
-}
-
-double markdown_ms(int64_t ns)
-{
-	return (double)ns / 1e6;
-}
-
 /* ---- The verdict -------------------------------------------------------------- */
 
 static void put_steps(struct markdown *m, const struct analysis *a)
 {
-	static const char *const sources[] = { "", "marked by the profiler", "marked by a scope", "found by repetition" };
 	const struct analysis_steps *s = &a->steps;
 
 	if (s->count == 0)
 		return;
-	markdown_put(m, "- Steps: %zu, %s\n", s->count, sources[a->timeline->step_source]);
-	markdown_put(m, "- Step time: median %.3f ms, p99 %.3f ms, mean %.3f ms\n", markdown_ms(s->p50), markdown_ms(s->p99), s->mean / 1e6);
+	markdown_put(m, "- Steps: %zu, %s\n", s->count, report_step_source(a));
+	markdown_put(m, "- Step time: median %.3f ms, p99 %.3f ms, mean %.3f ms\n", report_ms(s->p50), report_ms(s->p99), s->mean / 1e6);
 	if (!isnan(s->input_share))
 		markdown_put(m, "- Waiting for input: %.1f %% of step time\n", 100 * s->input_share);
 }
@@ -126,7 +114,7 @@ static void put_head(struct markdown *m, const struct analysis *a)
 	if (verdict.judged && a->bottleneck.confidence > 0)
 		markdown_put(m, "- Bottleneck: %s, confidence %s (%.2f)\n", bottleneck_name(a->bottleneck.type),
 			     report_confidence(a->bottleneck.confidence), a->bottleneck.confidence);
-	markdown_put(m, "- Time: %.3f ms\n", markdown_ms(a->timeline->duration));
+	markdown_put(m, "- Time: %.3f ms\n", report_ms(a->timeline->duration));
 	put_steps(m, a);
 	markdown_put(m, "- Devices: %zu\n", a->device_count);
 	if (used)
@@ -139,8 +127,8 @@ static void put_breakdown(struct markdown *m, const struct analysis *a)
 	markdown_put(m, "\n## Where the time goes\n\n| category | ms | %% |\n| --- | --- | --- |\n");
 	for (size_t i = 0; i < a->category_count; i++)
 		if (a->breakdown[i].duration > 0)
-			markdown_put(m, "| %s | %.3f | %.1f |\n", a->breakdown[i].name, markdown_ms(a->breakdown[i].duration),
-				     markdown_percent(a->breakdown[i].duration, a->summary.end_to_end));
+			markdown_put(m, "| %s | %.3f | %.1f |\n", a->breakdown[i].name, report_ms(a->breakdown[i].duration),
+				     report_percent(a->breakdown[i].duration, a->summary.end_to_end));
 }
 
 /* ---- Findings ------------------------------------------------------------------ */
@@ -242,13 +230,10 @@ static void put_integrity(struct markdown *m, const struct analysis *a)
 
 static void put_date(struct markdown *m, int64_t ns)
 {
-	time_t seconds = (time_t)(ns / 1000000000);
-	struct tm tm;
-	char text[40];
+	char text[REPORT_DATE];
 
-	if (ns <= 0 || !gmtime_r(&seconds, &tm) || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-		return;
-	markdown_put(m, "- Recorded: %s\n", text);
+	if (report_date(text, ns))
+		markdown_put(m, "- Recorded: %s\n", text);
 }
 
 static void put_run_text(struct markdown *m, const char *label, const char *text, size_t size)

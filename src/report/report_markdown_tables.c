@@ -19,13 +19,13 @@ static void put_device_row(struct markdown *m, const struct analysis *a, const s
 	markdown_put(m, "| %u | ", device->index);
 	if (device->rank >= 0)
 		markdown_put(m, "%" PRId64, device->rank);
-	markdown_put(m, " | %s | %.3f | %.1f | %.1f | %.1f | ", d->window_name, markdown_ms(whole),
-		     markdown_percent(device_window_compute(w), whole), markdown_percent(device_window_exposed_communication(w), whole),
-		     markdown_percent(device_window_exposed_copy(w), whole));
+	markdown_put(m, " | %s | %.3f | %.1f | %.1f | %.1f | ", d->window_name, report_ms(whole),
+		     report_percent(device_window_compute(w), whole), report_percent(device_window_exposed_communication(w), whole),
+		     report_percent(device_window_exposed_copy(w), whole));
 	if (d->idle_low != d->idle_high)
-		markdown_put(m, "%.1f to %.1f |\n", markdown_percent(d->idle_low, whole), markdown_percent(d->idle_high, whole));
+		markdown_put(m, "%.1f to %.1f |\n", report_percent(d->idle_low, whole), report_percent(d->idle_high, whole));
 	else
-		markdown_put(m, "%.1f |\n", markdown_percent(device_window_idle(w), whole));
+		markdown_put(m, "%.1f |\n", report_percent(device_window_idle(w), whole));
 }
 
 static void put_causes(struct markdown *m, const struct analysis *a)
@@ -43,8 +43,8 @@ static void put_causes(struct markdown *m, const struct analysis *a)
 			markdown_put(m, "| %u | ", device->index);
 			if (device->rank >= 0)
 				markdown_put(m, "%" PRId64, device->rank);
-			markdown_put(m, " | %s | %.3f | %.1f |\n", idle_cause_name(cause), markdown_ms(d->states->idle[cause]),
-				     markdown_percent(d->states->idle[cause], d->window->to - d->window->from));
+			markdown_put(m, " | %s | %.3f | %.1f |\n", idle_cause_name(cause), report_ms(d->states->idle[cause]),
+				     report_percent(d->states->idle[cause], d->window->to - d->window->from));
 		}
 	}
 }
@@ -69,7 +69,7 @@ static void put_ranks(struct markdown *m, const struct analysis *a)
 	markdown_put(m, "\n## Ranks\n\n| rank | arrived last | of | waited ms | others waited ms |\n| --- | --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < c->rank_count; i++)
 		markdown_put(m, "| %" PRId64 " | %" PRIu64 " | %zu | %.3f | %.3f |\n", c->ranks[i].rank, c->ranks[i].arrived_last, c->count,
-			     markdown_ms(c->ranks[i].wait), markdown_ms(c->ranks[i].caused));
+			     report_ms(c->ranks[i].wait), report_ms(c->ranks[i].caused));
 	if (c->straggler >= 0)
 		markdown_put(m, "\nRank %" PRId64 " arrives last more often than any other.\n", c->straggler);
 }
@@ -84,7 +84,7 @@ static void put_entries(struct markdown *m, const struct analysis_table *table)
 
 		markdown_put(m, "| ");
 		markdown_name(m, e->name);
-		markdown_put(m, " | %" PRIu64 " | %.3f | %.3f | %.3f | %.3f |\n", e->count, markdown_ms(e->total), markdown_ms(e->self),
+		markdown_put(m, " | %" PRIu64 " | %.3f | %.3f | %.3f | %.3f |\n", e->count, report_ms(e->total), report_ms(e->self),
 			     (double)e->p50 / 1e3, (double)e->p99 / 1e3);
 	}
 }
@@ -112,7 +112,7 @@ static void put_kernels(struct markdown *m, const struct analysis *a)
 
 			markdown_put(m, "| ");
 			markdown_name(m, e->name);
-			markdown_put(m, " | %" PRIu64 " | %.3f | %.3f | %.3f |\n", e->count, markdown_ms(e->total), e->mean / 1e3, (double)e->p99 / 1e3);
+			markdown_put(m, " | %" PRIu64 " | %.3f | %.3f | %.3f |\n", e->count, report_ms(e->total), e->mean / 1e3, (double)e->p99 / 1e3);
 		}
 	}
 }
@@ -150,7 +150,7 @@ static void put_gap_rows(struct markdown *m, const struct analysis *a, const str
 		uint32_t reason = report_gap_reason(gap);
 
 		markdown_put(m, "| %u | %.3f | %.3f | %s | ", a->timeline->devices[d->device].index, (double)(gap->end - gap->begin) / 1e3,
-			     markdown_ms(gap->begin), idle_cause_name(gap->cause));
+			     report_ms(gap->begin), idle_cause_name(gap->cause));
 		if (reason != TIMELINE_NONE)
 			markdown_name(m, m->timeline->name[reason]);
 		markdown_put(m, " |\n");
@@ -185,9 +185,9 @@ static void put_threads(struct markdown *m, const struct analysis *a)
 		markdown_put(m, "| %" PRIu64 " | ", track->os_id);
 		if (track->name)
 			markdown_name(m, track->name);
-		markdown_put(m, " | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", markdown_ms(th->busy), markdown_ms(th->in_calls),
-			     markdown_ms(th->in_ops), markdown_ms(th->in_scopes), markdown_ms(th->in_runtime), markdown_ms(th->in_sync),
-			     markdown_ms(th->in_other));
+		markdown_put(m, " | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", report_ms(th->busy), report_ms(th->in_calls),
+			     report_ms(th->in_ops), report_ms(th->in_scopes), report_ms(th->in_runtime), report_ms(th->in_sync),
+			     report_ms(th->in_other));
 	}
 	unfold(m);
 }

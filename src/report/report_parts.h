@@ -39,6 +39,9 @@ const char *report_level(const struct analysis_finding *f);
 /* "high" from 0.75 on, "medium" from 0.5, else "low". */
 const char *report_confidence(double confidence);
 
+/* The worst check, where one says that the trace is doubtful; NULL. */
+const struct analysis_check *report_doubt(const struct analysis *a);
+
 /* What is said of the whole trace. */
 struct report_verdict {
 	bool judged;        /* false: the evidence for a judgement is missing, which is not the same as "healthy" */
@@ -63,10 +66,59 @@ const char *report_place(const struct analysis_finding *f, size_t *ret_size);
  * rules are left out, since their gains may overlap with others; *ret_used has how many are not. */
 double report_remainder(const struct analysis *a, size_t count, size_t *ret_used);
 
+/* What the findings that are shown first would leave of the median step, or of the time. */
+struct report_outcome {
+	const char *words;        /* "all three"; NULL: nothing is foretold */
+	const char *of;           /* "step" or "time" */
+	double before;            /* ns */
+	double left, least, most; /* of it, 0..1 */
+};
+#define REPORT_FIRST 3
+struct report_outcome report_outcome(const struct analysis *a);
+
 /* What own times in a table are shares of: the time of all threads, or of other things that ran beside them. */
 int64_t report_host_time(const struct analysis *a, const struct analysis_table *table);
 /* Entries of a table that have the most time of their own, the most first; returns how many of `most` there are. */
 size_t report_most_self(const struct analysis_table *table, size_t *ret, size_t most);
+
+/* ---- report_shares.c: what the bars of all reports are made of ---- */
+
+enum report_group {
+	REPORT_BUSY,
+	REPORT_WAITING, /* idle, of a device */
+	REPORT_UNSEEN,
+};
+struct report_share {
+	const char *name; /* "host late"; those of the analysis have '_' for blanks */
+	int64_t time;
+	enum report_group group;
+};
+/* Of the devices' time, of all together; without devices, of the window that is judged, else of the time of the breakdown. */
+struct report_shares {
+	struct report_share list[OWNER_COUNT + IDLE_CAUSE_COUNT];
+	size_t count;
+	int64_t span;
+};
+void report_shares(const struct analysis *a, struct report_shares *ret);
+
+/* The largest costs, for where nothing is to be changed: of the devices' time, or of the threads'. */
+#define REPORT_COSTS 2
+struct report_cost {
+	uint32_t name;
+	double share; /* 0..1 */
+};
+size_t report_costs(const struct analysis *a, struct report_cost costs[REPORT_COSTS]);
+
+/* 0..100, and 0 of nothing. */
+double report_percent(int64_t part, int64_t whole);
+double report_ms(int64_t ns);
+/* "found by repetition" */
+const char *report_step_source(const struct analysis *a);
+/* NULL: there are no steps. */
+const struct timeline_step *report_slowest_step(const struct analysis *a);
+/* "2026-11-16T08:30:00Z" of nanoseconds since 1970; false: not known. */
+#define REPORT_DATE 40
+bool report_date(char text[REPORT_DATE], int64_t ns);
 
 /* ---- report_program.c ---- */
 

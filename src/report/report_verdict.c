@@ -17,6 +17,20 @@ const char *report_confidence(double confidence)
 	return confidence >= 0.75 ? "high" : confidence >= 0.5 ? "medium" : "low";
 }
 
+const struct analysis_check *report_doubt(const struct analysis *a)
+{
+	const struct analysis_check *worst = NULL;
+
+	for (size_t i = 0; i < a->check_count; i++) {
+		const struct analysis_check *c = &a->checks[i];
+
+		if ((c->status == CHECK_WARN || c->status == CHECK_FAIL) &&
+		    (!worst || (c->status == CHECK_FAIL && worst->status == CHECK_WARN)))
+			worst = c;
+	}
+	return worst;
+}
+
 /* ---- Devices ------------------------------------------------------------------ */
 
 static void add(int64_t *sum, int64_t time)
@@ -44,11 +58,6 @@ struct report_device_time report_device_time(const struct analysis *a)
 			add(&t.causes[cause], d->states->idle[cause]);
 	}
 	return t;
-}
-
-static double percent(int64_t part, int64_t whole)
-{
-	return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
 /* ---- The verdict -------------------------------------------------------------- */
@@ -104,9 +113,9 @@ static int say_idle(struct report_verdict *v, const struct analysis *a, const st
 	const char *gpu = a->device_count == 1 ? "GPU" : "GPUs";
 
 	if (t->idle_low != t->idle_high)
-		return snprintf(v->words, sizeof v->words, "%s idle %.0f to %.0f%% of the time", gpu, percent(t->idle_low, t->span),
-				percent(t->idle_high, t->span));
-	return snprintf(v->words, sizeof v->words, "%s idle %.0f%% of the time", gpu, percent(t->idle, t->span));
+		return snprintf(v->words, sizeof v->words, "%s idle %.0f to %.0f%% of the time", gpu, report_percent(t->idle_low, t->span),
+				report_percent(t->idle_high, t->span));
+	return snprintf(v->words, sizeof v->words, "%s idle %.0f%% of the time", gpu, report_percent(t->idle, t->span));
 }
 
 /* Of its idle time: a finding, unless most of it is a mystery. */
@@ -130,7 +139,7 @@ static void judge_devices(struct report_verdict *v, const struct analysis *a)
 {
 	const struct report_device_time t = report_device_time(a);
 	const char *gpu = a->device_count == 1 ? "GPU" : "GPUs";
-	double busy = 100 - percent(t.idle, t.span);
+	double busy = 100 - report_percent(t.idle, t.span);
 
 	switch (a->bottleneck.type) {
 	case BOTTLENECK_CPU:
@@ -138,7 +147,7 @@ static void judge_devices(struct report_verdict *v, const struct analysis *a)
 		break;
 	case BOTTLENECK_MEMORY:
 		snprintf(v->words, sizeof v->words, "copies between host and %s take %.0f%% of the time", gpu,
-			 percent(a->summary.h2d, t.span) + percent(a->summary.d2h, t.span));
+			 report_percent(a->summary.h2d, t.span) + report_percent(a->summary.d2h, t.span));
 		break;
 	case BOTTLENECK_GPU:
 		snprintf(v->words, sizeof v->words, "%s busy %.0f%% of the time: %s own work is the limit", gpu, busy,
@@ -207,6 +216,29 @@ double report_remainder(const struct analysis *a, size_t count, size_t *ret_used
 		++*ret_used;
 	}
 	return left;
+}
+
+struct report_outcome report_outcome(const struct analysis *a)
+{
+	static const char *const words[] = { "", "with it", "with both", "all three" };
+	size_t shown = a->findings.count < REPORT_FIRST ? a->findings.count : REPORT_FIRST, gaining = 0, used;
+	double devices = a->device_count ? (double)a->device_count : 1;
+	struct report_outcome o = { .of = a->steps.count ? "step" : "time", .least = 1, .most = 1 };
+
+	o.left = report_remainder(a, shown, &used);
+	o.before = a->steps.count ? (double)a->steps.p50 : (double)a->findings.span / devices;
+	if (used == 0 || o.before <= 0)
+		return o;
+	for (size_t i = 0; i < a->findings.count; i++) /* notes come last */
+		gaining += !a->findings.list[i].note;
+	for (size_t i = 0; i < shown; i++) {
+		const struct analysis_finding *f = &a->findings.list[i];
+
+		o.least *= f->rule ? 1 : 1 - f->gain_high;
+		o.most *= f->rule ? 1 : 1 - f->gain_low;
+	}
+	o.words = gaining > REPORT_FIRST ? "these three" : used < gaining ? "without rules" : words[used];
+	return o;
 }
 
 int64_t report_host_time(const struct analysis *a, const struct analysis_table *table)
