@@ -7,6 +7,7 @@
  *      metadata.c  MessagePack as Python values
  *      clocks.c    one clock fitted to another
  *      analyze.c   the analysis of traces
+ *      report.c    reports and charts of it
  *
  * Of CPython it uses the stable ABI of 3.9, so that one file serves all.
  * Functions that return an object return NULL with an exception set.
@@ -94,8 +95,19 @@ struct events_request {
 };
 PyObject *events_list(struct trace_reader *reader, const struct engine_state *state, const struct events_request *request);
 
-/* module.c */
+/* analyze.c: the analysis of traces.  `use` gets it without the lock of the interpreter and returns 0 or negative errno; `title`
+ * stands for the path, unless NULL.  0, or -1 with an exception. */
+struct engine_lists { /* of bytes */
+	PyObject *paths, *patterns; /* of communication */
+	PyObject *rules;            /* files; the first has ours, or is empty */
+};
+struct analysis;
+struct report_source;
 struct error;
+typedef int (*engine_use)(void *arg, const struct analysis *a, const struct report_source *source, struct error *err);
+int engine_analyze(const struct engine_state *state, const struct engine_lists *lists, const char *title, engine_use use, void *arg);
+
+/* module.c */
 void raise_error(const struct engine_state *state, const char *path, const struct error *err);
 PyObject *from_json(const struct buffer *text);
 
@@ -103,5 +115,8 @@ PyObject *from_json(const struct buffer *text);
 PyObject *fit_clock(PyObject *module, PyObject *args, PyObject *names);
 PyObject *waits_for_device(PyObject *module, PyObject *name);
 PyObject *analyze_traces(PyObject *module, PyObject *args);
+PyObject *report_traces(PyObject *module, PyObject *args);
+PyObject *render_traces(PyObject *module, PyObject *args);
+PyObject *chart_traces(PyObject *module, PyObject *args);
 
 #endif

@@ -251,6 +251,15 @@ static PyMethodDef methods[] = {
 	{ "analyze", analyze_traces, METH_VARARGS,
 	  "analyze(paths, communication)\n--\n\nWhat 'inferscope analyze --format json' says of traces: paths and patterns are lists of "
 	  "bytes." },
+	{ "report", report_traces, METH_VARARGS,
+	  "report(paths, communication, title, format)\n--\n\nThe report that 'inferscope analyze --format FORMAT' writes, as bytes: text, "
+	  "md, html or json.  title stands for the path; None: the first path." },
+	{ "render", render_traces, METH_VARARGS,
+	  "render(paths, communication, title, format, name, template)\n--\n\nThe report after a template, md or html, as bytes; name is "
+	  "for messages.  Raises ValueError with file, line and column." },
+	{ "charts", chart_traces, METH_VARARGS,
+	  "charts(paths, communication, format)\n--\n\nThe charts that 'inferscope analyze --charts' writes: a dictionary of bytes by name.  "
+	  "format is svg or png." },
 	{ NULL, NULL, 0, NULL },
 };
 

@@ -252,8 +252,9 @@ void claim_place(struct host_cells *c, struct host_claim *claim, const struct pl
 	if (first) {
 		snprintf(claim->f.id, sizeof claim->f.id, "%s:%.90s", claim->f.kind, text);
 		tell_callers(c, claim, place->node);
-		examples_of_node(c->p, &claim->f, heaviest(c, place));
 	}
+	if (claim->f.example_count == 0)
+		examples_of_node(c->p, &claim->f, heaviest(c, place));
 }
 
 void claim_name(struct host_cells *c, struct host_claim *claim, uint32_t name, const char *whose)

@@ -1,5 +1,5 @@
 /*
- * analyze.h - `inferscope analyze` for a trace that was just recorded.
+ * analyze.h - `inferscope analyze` for other commands.
  */
 #ifndef CMD_ANALYZE_H
 #define CMD_ANALYZE_H
@@ -11,5 +11,8 @@
 /* Analyses a trace by the settings, writes the report (report_format_of() knows its name) and, if `show`, prints the
  * diagnosis on standard error.  Returns an exit code, having said what went wrong. */
 int analyze_recording(const struct config *config, const char *trace, const char *report, bool show);
+
+/* The same for any traces, printing nothing. */
+int analyze_to_file(const struct config *config, char **traces, int count, const char *report);
 
 #endif

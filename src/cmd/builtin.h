@@ -22,5 +22,6 @@ int cmd_info(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_view(int argc, char **argv);
 
 #endif

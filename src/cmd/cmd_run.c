@@ -274,7 +274,7 @@ int cmd_run(int argc, char **argv)
 	struct config config;
 	const struct option_row rows[] = {
 		OPTION_CONFIG(0, "report", "FILE", &config, CONFIG_REPORT,
-			      "where the report goes, as .md, .txt or .json; report.md unless given, none for no analysis"),
+			      "where the report goes, as .md, .html, .txt or .json; report.md unless given, none for no analysis"),
 		RECORDING_OPTIONS(&config),
 		OPTION_CONFIG(0, "calls", "on|off", &config, CONFIG_CALLS, "record calls of Python functions; on unless given"),
 		OPTION_SWITCH(0, "c-calls", &config, CONFIG_C_CALLS, "record calls from Python of functions written in C as well"),

@@ -23,6 +23,7 @@ static const struct command commands[] = {
 	{ "record", cmd_record, "record the processes that attach, for a notebook or a script" },
 	{ "import", cmd_import, "make a trace of those that other tools wrote" },
 	{ "analyze", cmd_analyze, "say where the time of a trace went" },
+	{ "view", cmd_view, "show where the time of a trace went, in the browser" },
 	{ "info", cmd_info, "say what is in a trace" },
 	{ "dump", cmd_dump, "print the events of a trace as JSON or CSV" },
 	{ "recover", cmd_recover, "make a trace of what a killed recorder left behind" },

@@ -36,7 +36,7 @@ int run_ending_check(const struct config *config)
 	if (strcmp(report, "-") == 0)
 		return fail(EXIT_USAGE, "run: the report cannot go to standard output, which is the program's; give the name of a file");
 	if (report_format_of(report) < 0)
-		return fail(EXIT_USAGE, "run: cannot tell the format of the report from the name '%s'; it may end in .md, .txt or .json", report);
+		return fail(EXIT_USAGE, "run: cannot tell the format of the report from the name '%s'; it may end in .md, .html, .txt or .json", report);
 	if (strcmp(report, trace) == 0)
 		return fail(EXIT_USAGE, "run: report and trace cannot both be %s", report);
 	return 0;

@@ -54,7 +54,9 @@ def test_the_first_finding_is_the_planted_flaw(demo):
     assert first["kind"] == "cpu_computation"
     assert first["where"][0].startswith("find_objects (detect.py:")
     assert re.search(r"^ 1 HIGH  find_objects \(detect\.py:\d+\): ", done.stderr, re.MULTILINE), done.stderr
-    assert "find_objects" in (folder / "demo.md").read_text()
+    page = (folder / "report.html").read_text()
+    assert page.startswith("<!doctype html>") and "find_objects" in page
+    assert f"open {folder / 'report.html'} in a browser" in done.stdout
 
 
 def test_the_repaired_form_has_no_such_finding(tmp_path):

@@ -79,7 +79,8 @@ def test_the_package_is_whole(wheel):
     files = {str(path.relative_to(source)) for path in (source / "inferscope").rglob("*")
              if path.is_file() and path.name != "meson.build" and "__pycache__" not in path.parts}
     files |= {"inferscope/_tracer" + sysconfig.get_config_var("EXT_SUFFIX"), "inferscope/_engine.abi3.so",
-              "inferscope/libinferscope-rt.so", "inferscope/bin/inferscope", "inferscope/rules.yaml"}
+              "inferscope/libinferscope-rt.so", "inferscope/bin/inferscope", "inferscope/rules.yaml",
+              "inferscope/templates/summary.md.in", "inferscope/templates/summary.html.in"}
     with zipfile.ZipFile(wheel) as archive:
         assert {name for name in archive.namelist() if name.startswith("inferscope/")} == files
 

@@ -1,8 +1,8 @@
 """BottleneckAnalyzer: what `inferscope analyze` says, as a dictionary."""
 
+import contextlib
 import json
 import os
-import tempfile
 
 from inferscope import _engine
 
@@ -11,6 +11,19 @@ def _paths(trace):
     if isinstance(trace, (str, bytes, os.PathLike)):
         trace = [trace]
     return [os.fsencode(path) for path in trace]
+
+
+def _shipped_rules():
+    """The file of rules that comes with us: in a wheel in the package, else in share/ of where that was built or installed."""
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    if os.path.isfile(os.path.join(folder, "rules.yaml")):
+        return os.path.join(folder, "rules.yaml")
+    while folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+        path = os.path.join(folder, "share", "inferscope", "rules.yaml")
+        if os.path.isfile(path):
+            return path
+    return ""
 
 
 class BottleneckAnalyzer:
@@ -23,22 +36,33 @@ class BottleneckAnalyzer:
         event_type, name, start_us, end_us and so on.
     trace: the path of a trace of any format that `inferscope analyze` reads, or several, one for each rank.
     communication: patterns of device work that is communication besides the well-known kinds; "!PATTERN" is not.
+    rules_files: files of rules (docs/rules.md), besides ours and those of the user's configuration folder.
     """
 
-    def __init__(self, timeline=None, *, trace=None, communication=()):
+    def __init__(self, timeline=None, *, trace=None, communication=(), rules_files=()):
         if (timeline is None) == (trace is None):
             raise TypeError("give a timeline or a trace")
         self._timeline = None if timeline is None else list(timeline)
         self._trace = trace
         self._communication = [pattern.encode() for pattern in communication]
+        self._rules = [os.fsencode(_shipped_rules()), *(_paths(rules_files) if rules_files else ())]
 
-    def analyze(self):
-        """The analysis JSON, version 1, as a dictionary.  Raises inferscope.TraceError when nothing can be read."""
+    @contextlib.contextmanager
+    def _files(self):
+        """Paths, patterns and rules as the engine takes them; a timeline becomes a file in memory for as long as it is looked at."""
         if self._timeline is None:
-            return _engine.analyze(_paths(self._trace), self._communication)
-        with tempfile.NamedTemporaryFile("w", prefix="inferscope-", suffix=".json", encoding="utf-8") as file:
+            yield _paths(self._trace), self._communication, self._rules
+            return
+        with open(os.memfd_create("timeline"), "w", encoding="utf-8") as file:
             json.dump(self._timeline, file, default=repr)
             file.flush()
-            result = _engine.analyze(_paths(file.name), self._communication)
-        result["trace"]["path"] = None
+            yield _paths(f"/proc/self/fd/{file.fileno()}"), self._communication, self._rules
+
+    def analyze(self):
+        """The analysis JSON, version 1, as a dictionary.  Raises inferscope.TraceError when nothing can be read, and ValueError with
+        file, line and column when something is wrong with a rule."""
+        with self._files() as lists:
+            result = _engine.analyze(*lists)
+        if self._timeline is not None:
+            result["trace"]["path"] = None
         return result

@@ -1,0 +1,3 @@
+from inferscope.reporter.report_generator import ReportGenerator as ReportGenerator
+
+__all__ = ["ReportGenerator"]
