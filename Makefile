@@ -20,12 +20,12 @@ demo: all
 
 # Everything, in about as many minutes as a coffee takes; ends with "N passed, M failed".
 test: tools-test
-	@$(MAKE) -s --no-print-directory $(VENV)/.test $(VENV)/.torch
+	@$(MAKE) -s --no-print-directory $(VENV)/.test $(VENV)/.torch $(VENV)/web/.ready
 	@$(PYTHON) scripts/test
 
 # Writes $(BUILD)/bench.json and prints it as a table.
 bench: tools-bench
-	@$(MAKE) -s --no-print-directory $(VENV)/.bench $(VENV)/.torch $(VENV)/.hta
+	@$(MAKE) -s --no-print-directory $(VENV)/.bench $(VENV)/.torch $(VENV)/.hta $(VENV)/web/.ready
 	@umask 022 && test -f $(BUILD)/perf/build.ninja || $(MESON) setup $(BUILD)/perf -Dbench=enabled
 	@umask 022 && ninja -C $(BUILD)/perf
 	@$(PYTHON) bench/run.py $(BUILD)/perf --output $(BUILD)/bench.json
@@ -73,6 +73,14 @@ $(VENV)/.hta: scripts/requirements-hta.txt
 	@echo "setting up $(VENV)/hta"
 	@$(PYTHON) -m venv $(VENV)/hta
 	@$(VENV)/hta/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+# What checks and drives the report page, which itself needs none of it; versions are those of the lock file.
+$(VENV)/web/.ready: web/package.json web/package-lock.json web/.npmrc
+	@echo "setting up $(VENV)/web (eslint, typescript, puppeteer)"
+	@mkdir -p $(VENV)/web
+	@cp web/package.json web/package-lock.json web/.npmrc $(VENV)/web/
+	@cd $(VENV)/web && npm ci --loglevel=error --ignore-scripts >/dev/null
 	@touch $@
 
 FORCE:

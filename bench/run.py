@@ -22,6 +22,7 @@ from pathlib import Path
 
 import import_rows
 import lttng
+import page_rows
 import python_rows
 from measure import PAIRS, PROCESS_PAIRS, Bench, Skip, row
 
@@ -116,6 +117,7 @@ MEASUREMENTS = {
     "window": window,
     **import_rows.MEASUREMENTS,
     **python_rows.MEASUREMENTS,
+    **page_rows.MEASUREMENTS,
 }
 
 

@@ -11,8 +11,8 @@ import pytest
 os.environ.setdefault("INFERSCOPE_REPORT", "none")
 os.environ.setdefault("INFERSCOPE_WAITS", "off")
 
-# What these assert on was sampled, or timed, on a machine that may be busy with something else: a test that fails is run once
-# more, and the summary counts it ("1 rerun").
+# What these assert on was sampled, or timed: scripts/test runs nothing beside them.  The machine may be busy with something else
+# all the same, so a test that fails is run once more, and the summary counts it ("1 rerun").
 SAMPLED = {"test_demo", "test_diagnosis", "test_program_counters", "test_torch_ops", "test_waits", "test_zoo"}
 
 AS_USERS_HAVE_IT = {"test_transparency", "test_diagnosis", "test_demo", "test_zoo"}
@@ -24,7 +24,12 @@ def _waits(request, monkeypatch):
         monkeypatch.delenv("INFERSCOPE_WAITS")
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "alone: needs the machine for itself")
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         if item.module.__name__ in SAMPLED:
             item.add_marker(pytest.mark.flaky(reruns=1))
+            item.add_marker(pytest.mark.alone)

@@ -1,0 +1,140 @@
+// Traces of the tests, their pages, and what is to be found in them.
+
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const exec = promisify(execFile);
+export const HERE = path.dirname(fileURLToPath(import.meta.url));
+export const ROOT = path.resolve(HERE, "..", "..");
+export const FOLDER = path.resolve(process.env.INFERSCOPE_WEB ?? path.join(ROOT, "build", "test", "web"));
+const BUILD = path.resolve(process.env.INFERSCOPE_BUILD ?? path.join(ROOT, "build"));
+export const INFERSCOPE = path.resolve(process.env.INFERSCOPE ?? path.join(BUILD, "inferscope"));
+const PYTHON = process.env.PYTHON ?? "python3";
+const GENERATOR = path.join(HERE, "make_traces.py");
+const REAL = path.resolve(ROOT, "..", "shared", "data", "kineto");
+
+export const MADE = [
+	"million",
+	"noisy",
+	"small",
+	"hostile",
+	"long_name",
+	"many_names",
+	"nothing",
+	"one",
+	"zero_length",
+	"one_track",
+	"many_threads",
+	"deep",
+	"two_hours",
+	"before_launch",
+];
+export const EDGES = [
+	"nothing",
+	"one",
+	"zero_length",
+	"one_track",
+	"many_threads",
+	"deep",
+	"two_hours",
+	"before_launch",
+	"lost",
+	"noisy",
+];
+const SBT = ["million", "noisy"]; // read often enough to be worth it
+
+export const inferscope = (...options) =>
+	exec(INFERSCOPE, options, { maxBuffer: 1 << 30, env: { ...process.env, INFERSCOPE_REPORT: "none" } });
+
+const at = (name) => path.join(FOLDER, name);
+const age = (file) => (existsSync(file) ? statSync(file).mtimeMs : 0);
+const older = (file, ...than) => age(file) === 0 || than.some((other) => age(file) < age(other));
+
+// Real traces are not part of the project: null when they are not here.
+export function real(name) {
+	const file = path.join(REAL, `${name}.json.gz`);
+	return existsSync(file) ? file : null;
+}
+
+export function traceFile(name) {
+	if (name === "lost" || SBT.includes(name)) return at(`${name}.sbt`);
+	return real(name) ?? at(`${name}.json`);
+}
+
+// More events than the memory for them holds.
+const makeLost = () =>
+	inferscope(
+		"run",
+		"--trace",
+		at("lost.sbt"),
+		"--report",
+		"none",
+		"--trace-size-mb",
+		"1",
+		"--overflow",
+		"discard",
+		"--",
+		path.join(BUILD, "tests", "programs", "workload"),
+		"scopes",
+		"30000",
+	);
+
+async function makeTrace(name) {
+	const file = traceFile(name);
+	if (real(name) || !older(file, GENERATOR)) return;
+	if (name === "lost") {
+		await makeLost();
+		return;
+	}
+	await exec(PYTHON, [GENERATOR, FOLDER, name]);
+	if (SBT.includes(name)) {
+		await inferscope("import", at(`${name}.json`), "--output", file);
+		rmSync(at(`${name}.json`));
+	}
+}
+
+async function makePage(name) {
+	const trace = traceFile(name);
+	if (older(at(`${name}.html`), trace, INFERSCOPE))
+		await inferscope("analyze", trace, "--format", "html", "--output", at(`${name}.html`));
+	if (older(at(`${name}.analysis.json`), trace, INFERSCOPE))
+		await inferscope("analyze", trace, "--format", "json", "--output", at(`${name}.analysis.json`));
+}
+
+// Two at a time.
+export async function prepare(names = [...MADE, "lost", ...["v100-resnet50-loader-0-workers", "h100-owlv2"].filter(real)]) {
+	mkdirSync(FOLDER, { recursive: true });
+	const queue = [...names];
+	const worker = async () => {
+		while (queue.length) {
+			const name = queue.shift();
+			await makeTrace(name);
+			await makePage(name);
+		}
+	};
+	await Promise.all([worker(), worker()]);
+}
+
+export const analysis = (name) => JSON.parse(readFileSync(at(`${name}.analysis.json`), "utf8"));
+export const html = (name) => readFileSync(at(`${name}.html`), "utf8");
+
+// Events of a small trace, as `inferscope dump` prints them.
+export async function dump(name, ...options) {
+	return JSON.parse((await inferscope("dump", "--format", "json", ...options, traceFile(name))).stdout);
+}
+
+// What make_traces.py knows of its own trace: tracks with begins, ends (ns) and names (places in `names`).
+export function truth(name) {
+	const known = JSON.parse(readFileSync(at(`${name}.truth.json`), "utf8"));
+	const bytes = readFileSync(at(`${name}.truth.bin`));
+	const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+	for (const track of known.tracks) {
+		track.begins = new Float64Array(buffer, track.offset, track.count);
+		track.ends = new Float64Array(buffer, track.offset + 8 * track.count, track.count);
+		track.labels = new Uint16Array(buffer, track.offset + 16 * track.count, track.count);
+	}
+	return known;
+}
