@@ -2,8 +2,9 @@
  * table_kinds.js - the tables there are: of the whole run from the analysis, of a range from the slices.
  */
 import { labelTimes, trackBusy } from './aggregate.js';
-import { bytesText, countText, percentText, timeText } from './format.js';
+import { bytesText, countText, percentText, timeText, valueText } from './format.js';
 import { trackText } from './model.js';
+import { lowerBound } from './rows.js';
 
 /** @typedef {{name: string, label?: number, [key: string]: any}} TableRow times in ns */
 /** @typedef {import('./grid.js').Column<TableRow>} TableColumn */
@@ -146,6 +147,19 @@ const COLLECTIVES = {
 		timeColumn('Waited', 'wait_total')],
 };
 
+/** @param {string} title @param {string} key @returns {TableColumn} a value of a counter, in its unit */
+function valueColumn(title, key) {
+	return { title, kind: 'number', value: (row) => row[key], text: (row) => valueText(row[key], row.unit) };
+}
+
+const VALUES = [nameColumn('Counter'), textColumn('Process', 'process'), valueColumn('First', 'first'), valueColumn('Least', 'least'),
+	valueColumn('Most', 'most'), valueColumn('Last', 'last')];
+
+/** @type {TableKind} */
+const COUNTERS = {
+	id: 'counters', title: 'Memory and counters', categories: [], rows: () => [], columns: VALUES, rangeColumns: VALUES,
+};
+
 export const TABLE_KINDS = [
 	labelTable('operators', 'Operators', 'Operator', ['operator'], (analysis) => rowsOf(analysis.operators)),
 	labelTable('kernels', 'Kernels', 'Kernel', ['kernel', 'communication', 'copy'], (analysis) => deviceRows(analysis, 'kernels'),
@@ -153,8 +167,16 @@ export const TABLE_KINDS = [
 	labelTable('functions', 'Python functions', 'Function', ['python', 'native'], (analysis) => rowsOf(analysis.functions)),
 	labelTable('scopes', 'Scopes', 'Scope', ['scope', 'step', 'gc', 'compile', 'other'], (analysis) => rowsOf(analysis.scopes)),
 	labelTable('runtime', 'Runtime calls', 'Call', ['runtime', 'sync'], (analysis) => rowsOf(analysis.runtime_calls)),
-	STEPS, THREADS, COPIES, COLLECTIVES,
+	STEPS, THREADS, COPIES, COLLECTIVES, COUNTERS,
 ];
+
+/**
+ * @param {import('./model.js').Trace} trace
+ * @returns {(kind: TableKind) => TableRow[]}
+ */
+export function runRows(trace) {
+	return (kind) => (kind.id === 'counters' ? counterRows(trace, { from: 0, to: trace.duration }) : kind.rows(trace.analysis));
+}
 
 /**
  * @param {import('./model.js').Trace} trace
@@ -167,6 +189,8 @@ export function rangeRows(trace, range) {
 	return (kind) => {
 		if (kind.id === 'threads')
 			return threadRows(trace, range);
+		if (kind.id === 'counters')
+			return counterRows(trace, range);
 		if (!kind.rangeColumns.length)
 			return kind.rows(trace.analysis).filter((row) => row.start < range.to && row.start + row.duration > range.from);
 		/** @type {TableRow[]} */
@@ -195,4 +219,28 @@ function threadRows(trace, range) {
 
 		return { name: trackText(trace, i), kind: track.kind, track: i, busy, share: 100 * busy / all };
 	}).filter((row) => row.busy > 0);
+}
+
+/**
+ * What counters were from the last reading before the range on, memory first.
+ * @param {import('./model.js').Trace} trace @param {import('./app.js').Span} range @returns {TableRow[]}
+ */
+export function counterRows(trace, range) {
+	/** @type {TableRow[]} */
+	const rows = [];
+
+	for (const { name, unit, process, curve } of trace.counters) {
+		const past = lowerBound(curve.time, 0, curve.time.length, range.to);
+		const from = Math.max(0, lowerBound(curve.time, 0, curve.time.length, range.from + 1e-3) - 1);
+		const values = curve.value.subarray(from, past);
+		const of = process === null ? null : trace.model.processes[process];
+
+		if (values.length) {
+			rows.push({
+				name, unit, process: of ? `${of.name} (${of.pid})` : 'host', first: values[0], last: values[values.length - 1],
+				least: values.reduce((low, next) => Math.min(low, next)), most: values.reduce((high, next) => Math.max(high, next)),
+			});
+		}
+	}
+	return rows.sort((a, b) => Number(b.unit === 'bytes') - Number(a.unit === 'bytes'));
 }

@@ -3,7 +3,7 @@
  */
 import { Grid } from './grid.js';
 import { make, makeButton } from './dom.js';
-import { TABLE_KINDS, rangeRows } from './table_kinds.js';
+import { TABLE_KINDS, rangeRows, runRows } from './table_kinds.js';
 
 /** @param {string} category @param {string} text @returns {string} */
 function labelKey(category, text) {
@@ -58,9 +58,9 @@ export class Tables {
 
 	refresh() {
 		const { range, trace } = this.app;
-		const read = range ? rangeRows(trace, range) : null;
+		const read = range ? rangeRows(trace, range) : runRows(trace);
 
-		this.rows = new Map(TABLE_KINDS.map((kind) => [kind.id, read ? read(kind) : kind.rows(trace.analysis)]));
+		this.rows = new Map(TABLE_KINDS.map((kind) => [kind.id, read(kind)]));
 		const there = this.present();
 
 		if (!there.includes(this.kind) && there.length)
