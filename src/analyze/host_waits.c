@@ -275,6 +275,20 @@ static bool anybody_works(const struct host_others *others)
 	return false;
 }
 
+/* A loop that waits for several things at once, while nobody of the program works: what the recorder says of them. */
+static enum host_owner loop_owner(const char *what)
+{
+	static const struct {
+		const char *what;
+		enum host_owner owner;
+	} loops[] = { { "epoll:network", OWNER_NETWORK }, { "epoll:client", OWNER_CLIENTS }, { "epoll:timer", OWNER_SLEEP } };
+
+	for (size_t i = 0; what && i < sizeof loops / sizeof loops[0]; i++)
+		if (strcmp(what, loops[i].what) == 0)
+			return loops[i].owner;
+	return OWNER_COUNT;
+}
+
 enum host_owner host_wait_owner(struct host_window *w, struct host_others *others, const struct host_wait *wait, int64_t time,
 				int64_t duration)
 {
@@ -297,6 +311,11 @@ enum host_owner host_wait_owner(struct host_window *w, struct host_others *other
 		if (anybody_works(others))
 			w->sleep_with_work = time_sum(w->sleep_with_work, duration);
 		return OWNER_SLEEP;
+	case STATE_POLL:
+		host_others_at(others, time);
+		if (loop_owner(wait->what) != OWNER_COUNT && !anybody_works(others))
+			return loop_owner(wait->what);
+		return for_others(w, others, wait, duration);
 	default:
 		host_others_at(others, time);
 		return for_others(w, others, wait, duration);

@@ -231,6 +231,71 @@ static void find_select(struct wait_process *p, const struct thread_syscall *cal
 		ret->state = THREAD_POLL;
 }
 
+/* ---- Event loops ------------------------------------------------------------- */
+
+#define LOOP_FDS 16
+
+/* What the descriptors are that a loop waits for, as far as it tells what it waits for. */
+struct loop_fds {
+	unsigned outgoing, clients, wakers, others; /* wakers: to be woken by its own program */
+};
+
+static void note_fd(struct loop_fds *fds, const struct wait_object *o)
+{
+	if (o->state == THREAD_SOCKET_NETWORK && strstr(o->what, ":client "))
+		fds->clients++;
+	else if (o->state == THREAD_SOCKET_NETWORK)
+		fds->outgoing++;
+	else if (strncmp(o->what, "unix:[", 6) == 0 || strcmp(o->what, "anon_inode:[eventfd]") == 0)
+		fds->wakers++;
+	else
+		fds->others++;
+}
+
+static struct loop_fds look_at_loop(struct wait_process *p, uint64_t epoll)
+{
+	struct loop_fds fds = { 0 };
+	struct wait_object one;
+	char name[32], text[4096], line[256];
+	const char *at = text;
+	unsigned count = 0;
+	int fd, number;
+	ssize_t n;
+
+	snprintf(name, sizeof name, "fdinfo/%d", (int)epoll);
+	fd = proc_open(p->pid, 0, name);
+	n = fd < 0 ? -1 : proc_reread(fd, text, sizeof text);
+	if (fd >= 0)
+		close(fd);
+	while (n > 0 && count < LOOP_FDS && proc_line(&at, line, sizeof line)) {
+		if (sscanf(line, "tfd: %d", &number) != 1)
+			continue;
+		fd_object(&p->sockets, p->pid, (uint64_t)number, &one);
+		note_fd(&fds, &one);
+		count++;
+	}
+	return fds;
+}
+
+static bool has_timeout(const struct thread_syscall *call)
+{
+#ifdef SYS_epoll_pwait2
+	if (call->number == SYS_epoll_pwait2)
+		return call->args[3] != 0;
+#endif
+	return (int)call->args[3] > 0;
+}
+
+/* Connections that go out come before those that came in, which are there all the time; who has nothing but what wakes it waits
+ * for the time to pass. */
+static void find_epoll(struct wait_process *p, const struct thread_syscall *call, struct wait_object *ret)
+{
+	struct loop_fds fds = look_at_loop(p, call->args[0]);
+
+	wait_object_set(ret, THREAD_POLL, fds.outgoing ? "epoll:network" : fds.clients ? "epoll:client" :
+					  fds.wakers && !fds.others && has_timeout(call) ? "epoll:timer" : "");
+}
+
 static void find_path(struct wait_process *p, uint64_t address, struct wait_object *ret)
 {
 	char path[256] = "";
@@ -320,7 +385,7 @@ void wait_object_find(struct wait_process *p, pid_t tid, const struct thread_sys
 		find_select(p, call, ret);
 		break;
 	case CALL_EPOLL:
-		wait_object_set(ret, THREAD_POLL, "");
+		find_epoll(p, call, ret);
 		break;
 	case CALL_FSYNC:
 		find_fd(p, call->args[0], ret);

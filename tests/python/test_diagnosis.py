@@ -362,6 +362,43 @@ def test_a_server_waits_for_its_clients(tmp_path):
     assert result.owners["wait_clients"] > 50
 
 
+def test_a_server_in_a_loop_waits_for_its_clients(tmp_path):
+    result = diagnose(tmp_path, """
+        import asyncio, multiprocessing, socket, time
+        def ask(port):
+            connection = socket.create_connection(("127.0.0.1", port))
+            for _ in range(60):
+                time.sleep(0.04)
+                connection.sendall(b"x" * 8)
+                connection.recv(8)
+        async def answer(reader, writer):
+            while data := await reader.read(8): writer.write(data)
+            done.set()
+        async def serve(listening):
+            global done
+            done = asyncio.Event()
+            await asyncio.start_server(answer, sock=listening)
+            await done.wait()
+        if __name__ == "__main__":
+            listening = socket.create_server(("127.0.0.1", 0))
+            client = multiprocessing.get_context("fork").Process(target=ask, args=(listening.getsockname()[1],))
+            client.start()
+            asyncio.run(serve(listening))
+            client.join()
+    """)
+    assert result.findings == [] and result.owners["wait_clients"] > 50
+
+
+def test_a_timer_in_a_loop_is_sleep(tmp_path):
+    result = diagnose(tmp_path, """
+        import asyncio
+        async def tick():
+            for _ in range(40): await asyncio.sleep(0.05)
+        asyncio.run(tick())
+    """)
+    assert result.owners["sleep"] > 80 and result.owners.get("wait_unresolved", 0) < 5
+
+
 def test_a_client_waits_for_its_server(tmp_path):
     result = diagnose(tmp_path, """
         import socket, threading, time
