@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from interpreters import recorded_pythons
@@ -45,10 +46,14 @@ def said(python, command, folder):
     return done.stdout
 
 
-def check(python, program, folder):
+def check(python, program):
     """What a sanitizer said, or an empty string."""
+    with tempfile.TemporaryDirectory() as folder:
+        return check_in(folder, python, program)
+
+
+def check_in(folder, python, program):
     trace = Path(folder) / "trace.sbt"
-    trace.unlink(missing_ok=True)
     options = ["--c-calls"] if len(program.name) % 2 else []
     text = said(python, [INFERSCOPE, "run", "--trace", trace, *options, "--", python.path, program], folder)
     if not re.search(r"inferscope: [\d,]+ events of ", text):
@@ -58,17 +63,14 @@ def check(python, program, folder):
 
 
 def main():
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for python in recorded_pythons():
-            for program in PROGRAMS:
-                if program.name in CRASHES:
-                    continue
-                found = check(python, program, folder)
-                passed, failed = passed + (not found), failed + bool(found)
-                if found:
-                    print(f"{python} {program.name}: {found[:3000]}")
-    print(f"{passed} passed, {failed} failed")
+    tasks = [(python, program) for python in recorded_pythons() for program in PROGRAMS if program.name not in CRASHES]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = list(pool.map(lambda task: check(*task), tasks))
+    for (python, program), text in zip(tasks, found):
+        if text:
+            print(f"{python} {program.name}: {text[:3000]}")
+    failed = sum(map(bool, found))
+    print(f"{len(found) - failed} passed, {failed} failed")
     sys.exit(failed != 0)
 
 
