@@ -24,6 +24,7 @@ import import_rows
 import lttng
 import page_rows
 import python_rows
+import sampling_rows
 from measure import PAIRS, PROCESS_PAIRS, Bench, Skip, row
 
 BURSTS = 5           # measured by each process, where each side is one
@@ -118,6 +119,7 @@ MEASUREMENTS = {
     **import_rows.MEASUREMENTS,
     **python_rows.MEASUREMENTS,
     **page_rows.MEASUREMENTS,
+    **sampling_rows.MEASUREMENTS,
 }
 
 

@@ -118,14 +118,14 @@ bool info_note(const struct trace_reader *reader, uint32_t i, const char **ret, 
 
 #define LIBRARY_LIMIT 64u
 
-/* The value of a key of the map `gpu` comes next. */
-static bool gpu_value(const struct trace_reader *reader, const char *key, struct cursor *ret)
+/* The value of a key of a map comes next. */
+static bool map_value(const struct trace_reader *reader, const char *what, const char *key, struct cursor *ret)
 {
 	struct msgpack_value map, name;
 	const uint8_t *raw;
 	size_t size;
 
-	if (trace_reader_info_raw(reader, "gpu", &raw, &size) < 0)
+	if (trace_reader_info_raw(reader, what, &raw, &size) < 0)
 		return false;
 	*ret = cursor_of(raw, size);
 	if (msgpack_read(ret, &map) < 0 || map.type != MSGPACK_MAP)
@@ -146,7 +146,7 @@ bool info_gpu_text(const struct trace_reader *reader, const char *key, const cha
 	struct msgpack_value value;
 	struct cursor c;
 
-	if (!gpu_value(reader, key, &c) || msgpack_read(&c, &value) < 0 || value.type != MSGPACK_STRING)
+	if (!map_value(reader, "gpu", key, &c) || msgpack_read(&c, &value) < 0 || value.type != MSGPACK_STRING)
 		return false;
 	*ret = (const char *)value.data;
 	*ret_size = value.size;
@@ -158,12 +158,23 @@ bool info_gpu_flag(const struct trace_reader *reader, const char *key)
 	struct msgpack_value value;
 	struct cursor c;
 
-	return gpu_value(reader, key, &c) && msgpack_read(&c, &value) == 0 && value.type == MSGPACK_BOOL && value.boolean;
+	return map_value(reader, "gpu", key, &c) && msgpack_read(&c, &value) == 0 && value.type == MSGPACK_BOOL && value.boolean;
 }
 
 bool info_gpu_library(const struct trace_reader *reader, uint32_t i, const char **ret, size_t *ret_size)
 {
 	struct cursor c;
 
-	return i < LIBRARY_LIMIT && gpu_value(reader, "libraries", &c) && string_at(&c, i, ret, ret_size);
+	return i < LIBRARY_LIMIT && map_value(reader, "gpu", "libraries", &c) && string_at(&c, i, ret, ret_size);
+}
+
+bool info_sampling(const struct trace_reader *reader, const char *key, int64_t *ret)
+{
+	struct msgpack_value value;
+	struct cursor c;
+
+	if (!map_value(reader, "sampling", key, &c) || msgpack_read(&c, &value) < 0 || value.type != MSGPACK_INT)
+		return false;
+	*ret = value.integer;
+	return true;
 }

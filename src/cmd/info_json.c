@@ -269,6 +269,7 @@ int info_json(const struct info *info, struct buffer *out)
 	put_counts(&j, info);
 	put_left_out(&j, info);
 	put_value(&j, "gpu", info);
+	put_value(&j, "sampling", info);
 	put_value(&j, "sources", info); /* of an imported trace: the files it was made from */
 	put_clocks(&j, info);
 	put_damage(&j, info);

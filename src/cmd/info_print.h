@@ -32,6 +32,8 @@ const char *info_clock_name(unsigned kind);
 const char *info_track_kind(unsigned kind); /* "thread" */
 /* An integer that the recorder left; 0 when it did not. */
 uint64_t info_count(const struct trace_reader *reader, const char *key);
+/* How threads were looked at from outside: a number of the map `sampling`. */
+bool info_sampling(const struct trace_reader *reader, const char *key, int64_t *ret);
 /* What the recorder found out about GPUs: a text or a flag of the map `gpu`, or one of the libraries. */
 bool info_gpu_text(const struct trace_reader *reader, const char *key, const char **ret, size_t *ret_size);
 bool info_gpu_flag(const struct trace_reader *reader, const char *key); /* false when it is not there */

@@ -149,6 +149,23 @@ static void print_left_out(const struct info *info, struct printer *out)
 }
 
 /* Of a program that used none, whether there is one goes without saying. */
+/* What looking at threads from outside took, and how often it was done. */
+static void print_sampling(const struct info *info, struct printer *out)
+{
+	int64_t threads, interval, slots, missed, pace, cpu;
+
+	if (!info_sampling(info->reader, "threads", &threads) || !info_sampling(info->reader, "interval_ns", &interval) ||
+	    !info_sampling(info->reader, "slots", &slots) || !info_sampling(info->reader, "missed", &missed) ||
+	    !info_sampling(info->reader, "slowest_pace", &pace) || !info_sampling(info->reader, "cpu_ns", &cpu))
+		return;
+	printer_printf(out, LABEL "%lld thread%s every %.0f ms", "sampling", (long long)threads, threads == 1 ? "" : "s", (double)interval / 1e6);
+	if (pace > 1)
+		printer_printf(out, ", at the slowest every %.0f", (double)interval / 1e6 * (double)pace);
+	if (slots > 0 && missed >= 0 && interval > 0)
+		printer_printf(out, ", for %.2f %% of a core", 100 * (double)cpu / (((double)slots + (double)missed) * (double)interval));
+	printer_printf(out, "\n");
+}
+
 static void print_gpu(const struct info *info, struct printer *out)
 {
 	const char *text;
@@ -362,6 +379,7 @@ void info_print_text(const struct info *info, struct printer *out)
 	print_kinds(info, out);
 	print_lost(info, out);
 	print_left_out(info, out);
+	print_sampling(info, out);
 	print_gpu(info, out);
 	print_notes(info, out);
 	print_clocks(info, out);

@@ -4,7 +4,9 @@ Real programs, recorded and read back with the second reader: the ledger adds up
 written to be in, and a program is none the worse for being looked at.
 """
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -397,6 +399,15 @@ def test_the_sampler_says_how_it_went(tmp_path):
     sampling = seen.sampling
     assert sampling["interval_ns"] == 10_000_000 and sampling["seed"] > 0 and sampling["dropped"] == 0
     assert 80 < sampling["slots"] + sampling["missed"] < 400 and sampling["slowest_pace"] >= 1
+
+
+def test_info_says_what_sampling_took(tmp_path):
+    seen = watch(tmp_path, "import time; time.sleep(1)")
+    text = subprocess.run([INFERSCOPE, "info", tmp_path / "trace.sbt"], capture_output=True, text=True, check=True).stdout
+    line, = (line for line in text.splitlines() if line.startswith("sampling"))
+    assert re.fullmatch(r"sampling +\d+ threads? every 10 ms(, at the slowest every \d+)?, for \d+\.\d\d % of a core", line)
+    told = json.loads(subprocess.run([INFERSCOPE, "info", "--format", "json", tmp_path / "trace.sbt"], capture_output=True, text=True, check=True).stdout)
+    assert told["sampling"] == seen.sampling
 
 
 def sampler_share(seen):
