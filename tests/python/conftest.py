@@ -12,7 +12,7 @@ os.environ.setdefault("INFERSCOPE_REPORT", "none")
 os.environ.setdefault("INFERSCOPE_WAITS", "off")
 
 # What these assert on was sampled, or timed: scripts/test runs nothing beside them.  The machine may be busy with something else
-# all the same, so a test that fails is run once more, and the summary counts it ("1 rerun").
+# all the same, so a test that fails is run once more, as it does with all, and the summary counts it ("1 rerun").
 SAMPLED = {"test_demo", "test_diagnosis", "test_program_counters", "test_torch_ops", "test_waits", "test_zoo"}
 
 AS_USERS_HAVE_IT = {"test_transparency", "test_diagnosis", "test_demo", "test_zoo"}
