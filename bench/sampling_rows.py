@@ -8,9 +8,9 @@ import os
 from measure import row
 from python_rows import WORKLOADS, bench_python, rounds
 
-ROUNDS = 9
+ROUNDS = 7
 WAIT_SECONDS = 5
-BLOCKS = 24  # of a megabyte, for each thread
+BLOCKS = 240  # of a megabyte, for each thread: some seconds
 ONLY_LOOK = {"INFERSCOPE_CALLS": "0", "INFERSCOPE_OPS": "0"}
 
 
