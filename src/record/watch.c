@@ -16,6 +16,7 @@
 #define SAMPLES_NS 200000000     /* and at where they ran */
 #define MACHINE_PASSES 2u        /* and, in passes, at the machine, */
 #define MACHINE_ALL_PASSES 10u   /* and at all of it */
+#define MANY 32u /* threads */
 #define BUDGET_NS 9000000u       /* of processor time a second: a hundredth, with what is not seen in time */
 #define COMFORT_NS 7000000u      /* with so little it may look more often */
 #define PACE_MAX 64u             /* slots */
@@ -126,18 +127,23 @@ static void look_more_often(struct watch *w, uint64_t rate)
 		set_pace(w, less);
 }
 
-/* Time that takes too much is not waited for to be a second. */
+/* Time that takes too much is not waited for to be a second.  What was too much, as when many threads begin at once, is paid back,
+ * by threads that are many. */
 static void keep_budget(struct watch *w, int64_t now)
 {
-	uint64_t cpu = (uint64_t)now_ns(CLOCK_THREAD_CPUTIME_ID), used = cpu - w->cpu_mark_ns;
+	uint64_t cpu = (uint64_t)now_ns(CLOCK_THREAD_CPUTIME_ID), used = cpu - w->cpu_mark_ns, allowed;
 	int64_t passed = now - w->mark_ns;
 
 	w->totals.cpu_ns = cpu;
 	if (used <= BUDGET_NS && passed < SECOND_NS)
 		return;
-	if (used > BUDGET_NS * (uint64_t)passed / SECOND_NS)
+	allowed = BUDGET_NS * (uint64_t)passed / SECOND_NS;
+	w->debt_ns = w->debt_ns + used > allowed ? w->debt_ns + used - allowed : 0;
+	if (used > allowed)
 		set_pace(w, w->pace == PACE_MAX ? (uint64_t)PACE_MAX * 2 * w->spine_pace : (uint64_t)w->pace * 2);
-	else
+	else if (w->debt_ns > 0 && w->thread_count > MANY && w->pace < PACE_MAX && used > allowed / 2)
+		set_pace(w, (uint64_t)w->pace + (w->pace + 1) / 2);
+	else if (w->debt_ns == 0 || w->thread_count <= MANY)
 		look_more_often(w, used * SECOND_NS / (uint64_t)passed);
 	w->cpu_mark_ns = cpu;
 	w->mark_ns = now;

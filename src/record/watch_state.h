@@ -85,6 +85,7 @@ struct watch {
 	size_t samplers, sampler_limit;
 	struct clock_reading clock_old, clock_new;
 	uint64_t cpu_mark_ns; /* processor time of this thread at mark_ns */
+	uint64_t debt_ns;     /* that it took too much so far */
 	int64_t mark_ns;
 	uint32_t pace, spine_pace;
 	struct watch_totals totals;
