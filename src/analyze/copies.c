@@ -19,8 +19,7 @@ static unsigned known(uint8_t memory)
 
 static void add(struct analysis_copy *copies, const struct timeline *t, uint32_t slice, int64_t alone)
 {
-	static const struct timeline_detail nothing;
-	const struct timeline_detail *detail = t->detail[slice] < t->detail_count ? &t->details[t->detail[slice]] : &nothing;
+	const struct timeline_detail *detail = detail_of(t, slice);
 	unsigned from = known(detail->memory_from), to = known(detail->memory_to);
 	struct analysis_copy *c = &copies[((t->kind[slice] - EVENT_H2D_COPY) * MEMORY_KIND_COUNT + from) * MEMORY_KIND_COUNT + to];
 

@@ -17,7 +17,7 @@
 #include "base/array.h"
 
 #define LARGE 1000000     /* bytes from which on a copy's rate is the link's rather than its latency's */
-#define LINK_FULL 0.75    /* of a link's rate: pinned copies were seen to reach 0.75 to 0.9 of it */
+#define LINK_FULL 0.75    /* of a link's rate, a part of which packets take for themselves: more than that is hardly to be had */
 #define LINK_BROKEN 1.1   /* more than that is another kind of link */
 #define REPEATED 4        /* copies a step that are alike: two or three may be different arrays of one shape */
 
@@ -46,13 +46,6 @@ static double link_rate(const struct timeline_device *device)
 	if (device->kind != 1 || device->compute_major < 3)
 		return NAN;
 	return device->compute_major < 8 ? 15.75e9 : device->compute_major == 8 ? 31.5e9 : 63.0e9;
-}
-
-static const struct timeline_detail *detail_of(const struct timeline *t, uint32_t slice)
-{
-	static const struct timeline_detail nothing;
-
-	return t->detail[slice] < t->detail_count ? &t->details[t->detail[slice]] : &nothing;
 }
 
 /* The name of the call of the runtime is no place. */
@@ -167,13 +160,6 @@ static int collect(struct copies *c, const struct parts *p, int64_t exposed)
 	    c->rows[0].alone > exposed / 2)
 		c->repeated = &c->rows[0];
 	return rc;
-}
-
-static const char *name_text(const struct timeline *t, uint32_t name)
-{
-	size_t size;
-
-	return timeline_string(t, name, &size);
 }
 
 static void tell(const struct parts *p, struct analysis_finding *f, const struct copies *c)

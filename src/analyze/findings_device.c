@@ -58,13 +58,6 @@ static double percent(double part)
 	return 100 * part;
 }
 
-static const char *name_text(const struct timeline *t, uint32_t name)
-{
-	size_t size;
-
-	return timeline_string(t, name, &size);
-}
-
 /* What the thread had waited in the blocking call when the device became idle. */
 static int64_t waited_before(const struct timeline *t, const struct timeline_gap *gap)
 {

@@ -38,6 +38,13 @@ void examples_of_gaps(const struct parts *p, struct analysis_finding *f, enum id
 void examples_of_work(const struct parts *p, struct analysis_finding *f, enum work_class class); /* that ran alone */
 void examples_of_node(const struct parts *p, struct analysis_finding *f, uint32_t node); /* of the spine's tree */
 
+static inline const char *name_text(const struct timeline *t, uint32_t name)
+{
+	size_t size;
+
+	return timeline_string(t, name, &size);
+}
+
 /* findings_place.c */
 
 /* Whether a function, by its name's number, is the user's own, not of a library. */

@@ -26,7 +26,7 @@ struct replays {
 
 static uint32_t graph_of(const struct timeline *t, uint32_t slice)
 {
-	return t->detail[slice] < t->detail_count ? t->details[t->detail[slice]].graph : 0;
+	return detail_of(t, slice)->graph;
 }
 
 static uint32_t device_of(const struct parts *p, uint32_t track)

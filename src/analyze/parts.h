@@ -44,6 +44,14 @@ struct parts {
 	uint8_t *tensor_use;       /* by name: enum tensor_use plus 1, as far as they were looked at */
 };
 
+/* What only some slices have; all 0 for the others. */
+static inline const struct timeline_detail *detail_of(const struct timeline *t, uint32_t slice)
+{
+	static const struct timeline_detail nothing;
+
+	return t->detail[slice] < t->detail_count ? &t->details[t->detail[slice]] : &nothing;
+}
+
 static inline int64_t time_sum(int64_t a, int64_t b)
 {
 	int64_t sum;
