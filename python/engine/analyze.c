@@ -119,6 +119,12 @@ static int analyze_task(const struct task *task, struct rules *rules, engine_use
 	return rc;
 }
 
+/* With the lock of the interpreter; a warning may be an exception. */
+static void warn_of_rules(const char *path, const char *reason)
+{
+	(void)PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "%s is ignored: %s", path, reason);
+}
+
 static int read_rules(const struct task *task, struct rules **ret, struct error *err)
 {
 	char **list = task->rules.list;
@@ -126,6 +132,7 @@ static int read_rules(const struct task *task, struct rules **ret, struct error 
 		.ours = task->rules.count && list[0][0] ? list[0] : NULL,
 		.asked = (const char *const *)list + 1,
 		.count = task->rules.count ? task->rules.count - 1 : 0,
+		.warn = warn_of_rules,
 	};
 
 	return rules_open(ret, &files, err);
@@ -154,11 +161,12 @@ static int analyze_lists(const struct engine_state *state, const struct task *ta
 		return -1;
 	}
 	rc = read_rules(task, &rules, &err);
-	rc = rc ? rc : analyze_task(task, rules, use, arg, &err);
+	if (rc == 0 && !PyErr_Occurred())
+		rc = analyze_task(task, rules, use, arg, &err);
 	rules_free(rules);
-	if (rc)
+	if (rc && !PyErr_Occurred())
 		raise_failure(state, task, &err);
-	return rc ? -1 : 0;
+	return PyErr_Occurred() ? -1 : 0;
 }
 
 int engine_analyze(const struct engine_state *state, const struct engine_lists *lists, const char *title, engine_use use, void *arg)

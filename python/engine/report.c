@@ -7,9 +7,7 @@
 #include "engine.h"
 
 #include "chart/chart.h"
-#include "page/page.h"
-#include "report/report.h"
-#include "template/template.h"
+#include "cmd/report_formats.h"
 
 /* The place of a text in a list, or -1 with an exception. */
 static int index_of(const char *text, const char *const *list, const char *what)
@@ -35,9 +33,6 @@ static PyObject *bytes_of(const struct buffer *text)
 
 /* ---- Reports of ours --------------------------------------------------------------- */
 
-static const char *const formats[] = { "text", "md", "html", "json", NULL };
-enum { AS_TEXT, AS_MARKDOWN, AS_HTML, AS_JSON };
-
 struct report {
 	int format;
 	struct buffer text;
@@ -50,16 +45,7 @@ static int use_as_report(void *arg, const struct analysis *a, const struct repor
 	struct report *report = arg;
 
 	(void)err;
-	switch (report->format) {
-	case AS_MARKDOWN:
-		return report_markdown(a, source, &report->text);
-	case AS_HTML:
-		return page_append(a, source, &page, &report->text);
-	case AS_JSON:
-		return report_json(a, source, &report->text);
-	default:
-		return report_text(a, source, &options, &report->text);
-	}
+	return report_append((enum report_format)report->format, a, source, &options, &page, &report->text);
 }
 
 PyObject *report_traces(PyObject *module, PyObject *args)
@@ -71,7 +57,7 @@ PyObject *report_traces(PyObject *module, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "OOOOs:report", &lists.paths, &lists.patterns, &lists.rules, &name, &format) || !title_of(name, &title))
 		return NULL;
-	report.format = index_of(format, formats, "format");
+	report.format = index_of(format, report_formats, "format");
 	if (report.format >= 0 && engine_analyze(PyModule_GetState(module), &lists, title, use_as_report, &report) == 0)
 		bytes = bytes_of(&report.text);
 	buffer_release(&report.text);
@@ -90,12 +76,8 @@ struct rendering {
 static int use_as_template(void *arg, const struct analysis *a, const struct report_source *source, struct error *err)
 {
 	struct rendering *r = arg;
-	struct buffer json = BUFFER_INIT;
-	int rc = report_json(a, source, &json);
 
-	rc = rc ? rc : template_render(r->template, (const char *)json.data, json.size, &r->text, err);
-	buffer_release(&json);
-	return rc;
+	return report_append_template(r->template, a, source, &r->text, err);
 }
 
 /* The template of an object of bytes; NULL with an exception. */

@@ -2,41 +2,12 @@
 #include "cmd/chart_files.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/file.h"
 #include "cmd/command.h"
-
-static int write_draft(const char *path, const struct buffer *picture, struct error *err)
-{
-	struct file_draft draft;
-	int rc = file_draft_open(&draft, path, err);
-
-	if (rc < 0)
-		return rc;
-	rc = file_write_all(draft.fd, picture->data, picture->size);
-	if (rc == 0)
-		return file_draft_commit(&draft, err);
-	error_errno(err, rc, "cannot write '%s'", path);
-	file_draft_discard(&draft);
-	return rc;
-}
-
-/* Who ends us now would leave half a file behind under a name of its own. */
-static int write_whole(const char *path, const struct buffer *picture, struct error *err)
-{
-	sigset_t all, before;
-	int rc;
-
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &before);
-	rc = write_draft(path, picture, err);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	return rc;
-}
+#include "cmd/report_file.h"
 
 static int draw(size_t i, enum chart_format format, const struct analysis *a, struct buffer *out, struct error *err)
 {
@@ -60,7 +31,7 @@ static int write_chart(const char *folder, size_t i, enum chart_format format, c
 		return error_errno(err, -ENOMEM, "cannot make the chart '%s'", chart_name(i));
 	rc = draw(i, format, a, &picture, err);
 	if (rc == 0)
-		rc = write_whole(path, &picture, err);
+		rc = report_file_replace(path, &picture, err);
 	buffer_release(&picture);
 	free(path);
 	return rc;

@@ -124,7 +124,7 @@ static int make_report(const struct analyze *c, const struct analysis *a, const 
 	struct report_text_options options = text_options(c);
 
 	if (c->template)
-		return template_file_append(c->template, a, source, out, err);
+		return report_append_template(c->template, a, source, out, err);
 	return report_append((enum report_format)c->format, a, source, &options, &c->page, out);
 }
 

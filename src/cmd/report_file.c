@@ -15,40 +15,6 @@
 #include "base/file.h"
 #include "cmd/command.h"
 
-const char *const report_formats[] = { "text", "md", "json", "html", NULL };
-
-int report_format_of(const char *path)
-{
-	static const struct {
-		const char *suffix;
-		enum report_format format;
-	} known[] = {
-		{ ".txt", REPORT_TEXT },  { ".md", REPORT_MARKDOWN }, { ".json", REPORT_JSON },
-		{ ".html", REPORT_HTML }, { ".htm", REPORT_HTML },
-	};
-	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
-
-	for (size_t i = 0; dot && i < sizeof known / sizeof known[0]; i++)
-		if (strcmp(dot, known[i].suffix) == 0)
-			return (int)known[i].format;
-	return -1;
-}
-
-int report_append(enum report_format format, const struct analysis *a, const struct report_source *source,
-		  const struct report_text_options *text, const struct page_options *page, struct buffer *out)
-{
-	switch (format) {
-	case REPORT_JSON:
-		return report_json(a, source, out);
-	case REPORT_MARKDOWN:
-		return report_markdown(a, source, out);
-	case REPORT_HTML:
-		return page_append(a, source, page, out);
-	default:
-		return report_text(a, source, text, out);
-	}
-}
-
 /* Somebody may have written it, or written into it. */
 static int keep_older(const char *path, struct error *err)
 {
@@ -66,7 +32,7 @@ static int keep_older(const char *path, struct error *err)
 	return rc;
 }
 
-static int write_draft(const char *path, const struct buffer *report, struct error *err)
+static int write_draft(const char *path, const struct buffer *report, bool keep, struct error *err)
 {
 	struct file_draft draft;
 	int rc = file_draft_open(&draft, path, err);
@@ -76,7 +42,7 @@ static int write_draft(const char *path, const struct buffer *report, struct err
 	rc = file_write_all(draft.fd, report->data, report->size);
 	if (rc < 0)
 		error_errno(err, rc, "cannot write '%s'", path);
-	else
+	else if (keep)
 		rc = keep_older(path, err);
 	if (rc < 0) {
 		file_draft_discard(&draft);
@@ -86,7 +52,7 @@ static int write_draft(const char *path, const struct buffer *report, struct err
 }
 
 /* Who ends us now would leave half a file behind under a name of its own; a pipe, though, may have no reader for ever. */
-int report_file_write(const char *path, const struct buffer *report, struct error *err)
+static int write_whole(const char *path, const struct buffer *report, bool keep, struct error *err)
 {
 	struct stat st;
 	sigset_t all, before;
@@ -96,9 +62,19 @@ int report_file_write(const char *path, const struct buffer *report, struct erro
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		sigemptyset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	rc = write_draft(path, report, err);
+	rc = write_draft(path, report, keep, err);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;
+}
+
+int report_file_write(const char *path, const struct buffer *report, struct error *err)
+{
+	return write_whole(path, report, true, err);
+}
+
+int report_file_replace(const char *path, const struct buffer *report, struct error *err)
+{
+	return write_whole(path, report, false, err);
 }
 
 /* By the user's locale, which nothing else of ours depends on. */

@@ -34,17 +34,3 @@ int template_file_open(struct template **ret, const char *path, enum template_fo
 	buffer_release(&text);
 	return status;
 }
-
-int template_file_append(const struct template *t, const struct analysis *a, const struct report_source *source, struct buffer *out,
-			 struct error *err)
-{
-	struct buffer json = BUFFER_INIT;
-	int rc = report_json(a, source, &json);
-
-	if (rc < 0)
-		error_errno(err, rc, "cannot make the report");
-	else
-		rc = template_render(t, (const char *)json.data, json.size, out, err);
-	buffer_release(&json);
-	return rc;
-}

@@ -4,7 +4,6 @@
 #ifndef CMD_TEMPLATE_FILE_H
 #define CMD_TEMPLATE_FILE_H
 
-#include "report/report.h"
 #include "template/template.h"
 
 /* The format that the name of a template tells, "report.md.in" or "report.md", as report_format_of() does; -1: none. */
@@ -12,9 +11,5 @@ int template_file_report_format(const char *path);
 
 /* Reads and checks it.  0, or an exit code, having said what is wrong. */
 int template_file_open(struct template **ret, const char *path, enum template_format format);
-
-/* Appends the report. */
-int template_file_append(const struct template *t, const struct analysis *a, const struct report_source *source, struct buffer *out,
-			 struct error *err);
 
 #endif

@@ -4,13 +4,14 @@ import json
 import os
 import re
 import stat
+import warnings
 from html.parser import HTMLParser
 
 import pytest
 
 import package
 from analysis import inferscope, shared
-from made_trace import Made
+from made_trace import Made, events
 
 package.need_package()
 from inferscope import TraceError  # noqa: E402
@@ -38,15 +39,6 @@ def _trace(tmp_path):
 def _registry(monkeypatch):
     for name in ("_formats", "_format_suffixes", "_charts"):
         monkeypatch.setattr(ReportGenerator, name, {})
-
-
-def events():
-    for step in range(10):
-        at = 1000.0 * step
-        yield {"event_type": "runtime_call", "name": "cudaLaunchKernel", "start_us": at, "end_us": at + 5, "thread_id": 1,
-               "process_id": 1, "correlation_id": step + 1}
-        yield {"event_type": "gpu_kernel", "name": "gemm", "start_us": at + 10, "end_us": at + 400, "device_id": 0, "stream_id": 7,
-               "correlation_id": step + 1, "grid_dim": [1, 1, 1], "block_dim": [128, 1, 1]}
 
 
 def command(*arguments):
@@ -351,3 +343,19 @@ def test_a_rule_that_is_wrong(tmp_path, trace):
     (tmp_path / "own.yaml").write_text(RULE.replace("total_cpu_time_us", "no_such_name"))
     with pytest.raises(ValueError, match=r"own\.yaml:4:\d+: "):
         ReportGenerator(trace, rules_files=[tmp_path / "own.yaml"]).to_json()
+
+
+def test_rules_that_somebody_else_could_have_written_are_told(tmp_path, trace, monkeypatch):
+    own = tmp_path / "inferscope" / "rules" / "own.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text(RULE)
+    own.chmod(0o666)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    with pytest.warns(RuntimeWarning, match=r"own\.yaml is ignored: "):
+        assert "the host worked" not in ReportGenerator(trace).to_markdown()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeWarning):
+            ReportGenerator(trace).to_markdown()
+    own.chmod(0o600)
+    assert "the host worked" in ReportGenerator(trace).to_markdown()
