@@ -62,8 +62,12 @@ def script(folder):
     return joined, list(found)
 
 
+DARK = re.compile(r"^:root\[data-theme=\"dark\"\] (\{.*?^\}\n)", re.MULTILINE | re.DOTALL)
+
+
 def style(path):
     text = re.sub(r"/\*.*?\*/\s*", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = DARK.sub(r'\g<0>@media (prefers-color-scheme: dark) {\n:root:not([data-theme="light"]) \1}\n', text)
     if re.search(r"</style|<!--|@import|url\(\s*['\"]?(?!#|data:)", text, re.IGNORECASE):
         sys.exit(f"{path}: ends the style, or asks for another file")
     return text

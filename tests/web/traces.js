@@ -16,13 +16,7 @@ const PYTHON = process.env.PYTHON ?? "python3";
 const GENERATOR = path.join(HERE, "make_traces.py");
 const REAL = path.resolve(ROOT, "..", "shared", "data", "kineto");
 
-export const MADE = [
-	"million",
-	"noisy",
-	"small",
-	"hostile",
-	"long_name",
-	"many_names",
+const SMALL_EDGES = [
 	"nothing",
 	"one",
 	"zero_length",
@@ -32,18 +26,8 @@ export const MADE = [
 	"two_hours",
 	"before_launch",
 ];
-export const EDGES = [
-	"nothing",
-	"one",
-	"zero_length",
-	"one_track",
-	"many_threads",
-	"deep",
-	"two_hours",
-	"before_launch",
-	"lost",
-	"noisy",
-];
+export const EDGES = [...SMALL_EDGES, "lost", "noisy"];
+export const MADE = ["million", "noisy", "small", "hostile", "long_name", "many_names", ...SMALL_EDGES];
 const SBT = ["million", "noisy"]; // read often enough to be worth it
 
 export const inferscope = (...options) =>
