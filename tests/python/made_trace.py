@@ -54,3 +54,13 @@ class Made:
     def save(self, path):
         path.write_text(self.text())
         return path
+
+
+def events():
+    """Ten launches, as a list of events: the device works for 390 of 1,000 us each."""
+    for step in range(10):
+        at = 1000.0 * step
+        yield {"event_type": "runtime_call", "name": "cudaLaunchKernel", "start_us": at, "end_us": at + 5, "thread_id": 1,
+               "process_id": 1, "correlation_id": step + 1}
+        yield {"event_type": "gpu_kernel", "name": "gemm", "start_us": at + 10, "end_us": at + 400, "device_id": 0, "stream_id": 7,
+               "correlation_id": step + 1, "grid_dim": [1, 1, 1], "block_dim": [128, 1, 1]}

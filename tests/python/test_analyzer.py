@@ -5,7 +5,7 @@ import json
 import pytest
 
 from analysis import INFERSCOPE, inferscope
-from made_trace import Made
+from made_trace import Made, events
 
 analyzer = pytest.importorskip("inferscope.analyzer", reason="the Python package is not on the path")
 from inferscope import TraceError  # noqa: E402
@@ -46,15 +46,6 @@ def test_patterns_of_communication(tmp_path):
     path = made.save(tmp_path / "made.json")
     device, = analyzer.BottleneckAnalyzer(trace=path, communication=["MINE"]).analyze()["devices"]
     assert device["exposed_comm_us"] == 100
-
-
-def events():
-    for step in range(10):
-        at = 1000.0 * step
-        yield {"event_type": "runtime_call", "name": "cudaLaunchKernel", "start_us": at, "end_us": at + 5, "thread_id": 1,
-               "process_id": 1, "correlation_id": step + 1}
-        yield {"event_type": "gpu_kernel", "name": "gemm", "start_us": at + 10, "end_us": at + 400, "device_id": 0, "stream_id": 7,
-               "correlation_id": step + 1, "grid_dim": [1, 1, 1], "block_dim": [128, 1, 1]}
 
 
 def test_a_list_of_events():

@@ -337,8 +337,7 @@ def test_a_pace_is_no_finding(tmp_path):
 # ---- Clients --------------------------------------------------------------------
 
 
-def test_a_server_waits_for_its_clients(tmp_path):
-    result = diagnose(tmp_path, """
+ASK = """
         import multiprocessing, socket, time
         def ask(port):
             connection = socket.create_connection(("127.0.0.1", port))
@@ -346,6 +345,11 @@ def test_a_server_waits_for_its_clients(tmp_path):
                 time.sleep(0.04)
                 connection.sendall(b"x" * 8)
                 connection.recv(8)
+"""
+
+
+def test_a_server_waits_for_its_clients(tmp_path):
+    result = diagnose(tmp_path, ASK + """
         def answer(connection):
             while True:
                 data = connection.recv(8)
@@ -363,14 +367,8 @@ def test_a_server_waits_for_its_clients(tmp_path):
 
 
 def test_a_server_in_a_loop_waits_for_its_clients(tmp_path):
-    result = diagnose(tmp_path, """
-        import asyncio, multiprocessing, socket, time
-        def ask(port):
-            connection = socket.create_connection(("127.0.0.1", port))
-            for _ in range(60):
-                time.sleep(0.04)
-                connection.sendall(b"x" * 8)
-                connection.recv(8)
+    result = diagnose(tmp_path, ASK + """
+        import asyncio
         async def answer(reader, writer):
             while data := await reader.read(8): writer.write(data)
             done.set()
