@@ -16,7 +16,6 @@
 #define SAMPLES_NS 200000000     /* and at where they ran */
 #define MACHINE_PASSES 2u        /* and, in passes, at the machine, */
 #define MACHINE_ALL_PASSES 10u   /* and at all of it */
-#define MANY 32u /* threads */
 #define BUDGET_NS 9000000u       /* of processor time a second: a hundredth, with what is not seen in time */
 #define COMFORT_NS 7000000u      /* with so little it may look more often */
 #define PACE_MAX 64u             /* slots */
@@ -127,6 +126,21 @@ static void look_more_often(struct watch *w, uint64_t rate)
 		set_pace(w, less);
 }
 
+static bool are_many(const struct watch *w)
+{
+	return w->thread_count > WATCH_MANY;
+}
+
+/* Threads that are many are looked at so much more rarely as it takes; for few, what took too much may not come again. */
+static void look_less_often(struct watch *w, uint64_t used, uint64_t allowed)
+{
+	uint64_t times = are_many(w) ? (used + allowed - 1) / allowed : 2;
+
+	if (times < 2)
+		times = 2;
+	set_pace(w, w->pace == PACE_MAX ? (uint64_t)PACE_MAX * 2 * w->spine_pace : w->pace * times);
+}
+
 /* Time that takes too much is not waited for to be a second.  What was too much, as when many threads begin at once, is paid back,
  * by threads that are many. */
 static void keep_budget(struct watch *w, int64_t now)
@@ -135,15 +149,15 @@ static void keep_budget(struct watch *w, int64_t now)
 	int64_t passed = now - w->mark_ns;
 
 	w->totals.cpu_ns = cpu;
-	if (used <= BUDGET_NS && passed < SECOND_NS)
+	if (used <= BUDGET_NS / (are_many(w) ? 4 : 1) && passed < SECOND_NS)
 		return;
-	allowed = BUDGET_NS * (uint64_t)passed / SECOND_NS;
+	allowed = BUDGET_NS * (uint64_t)passed / SECOND_NS + 1;
 	w->debt_ns = w->debt_ns + used > allowed ? w->debt_ns + used - allowed : 0;
 	if (used > allowed)
-		set_pace(w, w->pace == PACE_MAX ? (uint64_t)PACE_MAX * 2 * w->spine_pace : (uint64_t)w->pace * 2);
-	else if (w->debt_ns > 0 && w->thread_count > MANY && w->pace < PACE_MAX && used > allowed / 2)
+		look_less_often(w, used, allowed);
+	else if (w->debt_ns > 0 && are_many(w) && w->pace < PACE_MAX && used > allowed / 2)
 		set_pace(w, (uint64_t)w->pace + (w->pace + 1) / 2);
-	else if (w->debt_ns == 0 || w->thread_count <= MANY)
+	else if (w->debt_ns == 0 || !are_many(w))
 		look_more_often(w, used * SECOND_NS / (uint64_t)passed);
 	w->cpu_mark_ns = cpu;
 	w->mark_ns = now;
@@ -314,6 +328,7 @@ static struct watch *watch_new(enum clock_source clock)
 	w->clock = clock;
 	w->ticks_a_slot = clock_measure_rate(clock) / (SECOND_NS / WATCH_SLOT_NS);
 	w->pace = w->spine_pace = w->totals.pace = 1;
+	w->totals.longest_period_ns = CPU_SAMPLER_PERIOD_NS;
 	w->reach = CPU_SAMPLER_KERNEL;
 	if (getrandom(&w->totals.seed, sizeof w->totals.seed, GRND_NONBLOCK) != (ssize_t)sizeof w->totals.seed)
 		w->totals.seed = clock_ticks(clock);

@@ -65,6 +65,7 @@ struct watch_totals {
 	uint32_t cpus;               /* that the program may use */
 	enum cpu_sampler_reach reach;
 	uint64_t lost_samples;
+	uint64_t longest_period_ns; /* of processor time between samples of a thread */
 	uint64_t rests; /* times that a thread was not sampled for a while, since it would have cost too much */
 };
 

@@ -143,7 +143,7 @@ void watch_sampler_read(struct watch *w, struct watched_thread *t, bool last)
 	t->sampler.lost = 0;
 }
 
-/* ---- What it costs the thread ------------------------------------------------ */
+/* ---- What it costs ------------------------------------------------ */
 
 /* What it owes after so much time. */
 static int64_t debt(const struct watched_thread *t, int64_t passed_ns)
@@ -153,6 +153,16 @@ static int64_t debt(const struct watched_thread *t, int64_t passed_ns)
 	int64_t sum = t->debt_ns + cost - run / COST_PART - passed_ns / COST_IDLE_PART;
 
 	return sum < 0 ? 0 : sum > DEBT_MAX_NS ? DEBT_MAX_NS : sum;
+}
+
+/* The more threads there are, the fewer samples of each are enough.  One that has come down to that stays there. */
+static void set_period(struct watch *w, struct watched_thread *t)
+{
+	if (t->main || w->samplers <= WATCH_MANY)
+		return;
+	cpu_sampler_set_period(&t->sampler, CPU_SAMPLER_CROWD_PERIOD_NS);
+	if (t->sampler.period_ns > w->totals.longest_period_ns)
+		w->totals.longest_period_ns = t->sampler.period_ns;
 }
 
 /*
@@ -173,4 +183,6 @@ void watch_sampler_pace(struct watch *w, struct watched_thread *t, int64_t passe
 		t->sampler_rests = t->sampler_tried = false;
 		watch_sampler_begin(w, t);
 	}
+	if (t->sampler.fd >= 0)
+		set_period(w, t);
 }

@@ -20,6 +20,7 @@
 #define WATCH_THREADS 4096u
 #define WATCH_ADDED 64u
 #define WATCH_SAMPLERS 192u
+#define WATCH_MANY 32u       /* threads, of which each is looked at and sampled more rarely */
 
 struct watched_thread {
 	pid_t tid;

@@ -343,7 +343,7 @@ void watch_writer_finish(struct watch_writer *w, struct error *err)
 	drain_outside_finish(w->drain);
 	(void)msgpack_write_map(&map, 1);
 	(void)msgpack_write_text(&map, "sampling");
-	(void)msgpack_write_map(&map, 15);
+	(void)msgpack_write_map(&map, 16);
 	put_integer(&map, "interval_ns", WATCH_SLOT_NS);
 	put_integer(&map, "seed", totals.seed);
 	put_integer(&map, "slots", totals.slots);
@@ -357,6 +357,7 @@ void watch_writer_finish(struct watch_writer *w, struct error *err)
 	put_integer(&map, "cpus", totals.cpus);
 	put_integer(&map, "program_counters", (uint64_t)totals.reach);
 	put_integer(&map, "period_ns", CPU_SAMPLER_PERIOD_NS);
+	put_integer(&map, "longest_period_ns", totals.longest_period_ns);
 	put_integer(&map, "lost_samples", totals.lost_samples);
 	put_integer(&map, "rests", totals.rests);
 	(void)trace_writer_info(w->writer, map.data, map.size, err);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -98,6 +99,12 @@ void cpu_sampler_close(struct cpu_sampler *sampler)
 	if (sampler->fd >= 0)
 		close(sampler->fd);
 	*sampler = (struct cpu_sampler)CPU_SAMPLER_INIT;
+}
+
+void cpu_sampler_set_period(struct cpu_sampler *sampler, uint64_t period_ns)
+{
+	if (sampler->period_ns != period_ns && ioctl(sampler->fd, PERF_EVENT_IOC_PERIOD, &period_ns) == 0)
+		sampler->period_ns = period_ns;
 }
 
 /* ---- The ring ---------------------------------------------------------------- */

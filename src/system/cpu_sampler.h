@@ -13,7 +13,8 @@
 #include <sys/types.h>
 #include <time.h>
 
-#define CPU_SAMPLER_PERIOD_NS 5030000 /* of processor time; programs have periods of 5 and 10 ms */
+#define CPU_SAMPLER_PERIOD_NS 5030000       /* of processor time; programs have periods of 5 and 10 ms */
+#define CPU_SAMPLER_CROWD_PERIOD_NS 20030000 /* of one among many */
 
 /* How much of a thread is sampled. */
 enum cpu_sampler_reach {
@@ -33,13 +34,17 @@ struct cpu_sampler {
 	int fd;
 	void *page; /* shared with the kernel: the cursors, and after so many bytes the ring of samples */
 	size_t ring, size;
+	uint64_t period_ns;
 	uint64_t lost; /* samples that there was no room for */
 };
-#define CPU_SAMPLER_INIT { -1, NULL, 0, 0, 0 }
+#define CPU_SAMPLER_INIT { -1, NULL, 0, 0, CPU_SAMPLER_PERIOD_NS, 0 }
 
 /* Begins to sample the thread.  0; -EACCES, -EPERM, -ENOSYS and others of the kernel's when it does not let us. */
 int cpu_sampler_open(struct cpu_sampler *sampler, pid_t tid, clockid_t clock, enum cpu_sampler_reach reach);
 void cpu_sampler_close(struct cpu_sampler *sampler);
+
+/* From now on; where the kernel refuses, it stays as it was. */
+void cpu_sampler_set_period(struct cpu_sampler *sampler, uint64_t period_ns);
 
 /* The oldest sample, which stays until it is dropped.  False when there is none. */
 bool cpu_sampler_peek(struct cpu_sampler *sampler, struct cpu_sample *ret);

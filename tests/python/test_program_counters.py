@@ -19,6 +19,7 @@ from test_waits import SAMPLE, STATES, Watched, main_of, make_spinner, watch, wa
 INSTANT = 3
 NONE, USER, KERNEL = 0, 1, 2
 PERIOD_NS = 5_030_000
+CROWD_PERIOD_NS = 20_030_000
 PYTHON = sys.executable
 PYTHONS = [python for python in all_pythons() if not python.is_free_threaded and python.version in ((3, 11), (3, 13))]
 every_python = pytest.mark.parametrize("python", PYTHONS, ids=str)
@@ -208,6 +209,18 @@ def test_threads_are_sampled_each_for_itself(tmp_path, spinner):
     # they are met a tenth of a second after they begin
     assert taken == pytest.approx(sum(expected(seen, tid) for tid in workers), rel=0.15)
     assert sum(samples(seen, main).values()) < 20
+    assert seen.sampling["longest_period_ns"] == PERIOD_NS
+
+
+def test_threads_among_many_are_sampled_more_rarely(tmp_path, spinner):
+    seen = watch_command(tmp_path, [spinner, "48", "4"])
+    need(seen, KERNEL)
+    main = main_of(seen)
+    workers = [tid for tid in seen.threads(main) if tid != main]
+    taken, in_full = sum(sum(samples(seen, tid).values()) for tid in workers), sum(expected(seen, tid) for tid in workers)
+    assert seen.sampling["longest_period_ns"] == CROWD_PERIOD_NS and seen.sampling["lost_samples"] == 0
+    # until there are many of them they are sampled as few are
+    assert 0.8 * in_full * PERIOD_NS / CROWD_PERIOD_NS < taken < 0.6 * in_full
 
 
 def test_samples_lie_where_the_thread_was_seen_to_run(tmp_path):
