@@ -72,7 +72,7 @@ static int run_parts(struct parts *p)
 {
 	/* in order: some use what others found */
 	static int (*const all[])(struct parts *) = {
-		analyze_threads,   analyze_devices,	analyze_tables,	   analyze_steps,    analyze_collectives, analyze_host,
+		analyze_threads,   analyze_devices,	analyze_gpus,	analyze_tables,	   analyze_steps,    analyze_collectives, analyze_host,
 		analyze_integrity, analyze_idle_ranges, analyze_breakdown, analyze_overhead, analyze_findings,	  analyze_bottleneck,
 		analyze_notes,
 	};
@@ -131,6 +131,7 @@ void analysis_free(struct analysis *a)
 	for (size_t i = 0; i < a->device_count; i++)
 		device_release(&a->devices[i]);
 	free(a->devices);
+	free(a->gpus);
 	free(a->checks);
 	free(a->breakdown);
 	free(a->steps.steps);

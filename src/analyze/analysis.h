@@ -92,6 +92,21 @@ struct analysis_device {
 	uint32_t stream_count;
 };
 
+/* What the driver said about a GPU, whether or not its work was recorded; NAN: nothing. */
+struct analysis_gpu {
+	uint32_t device;
+	uint64_t samples;
+	double utilization, utilization_max; /* percent of the time in which any kernel ran; mean, and at most */
+	double memory_utilization;           /* in which memory was read or written */
+	double memory_used, memory_total;    /* bytes, by everybody, at most */
+	double program_memory;               /* of the program's processes, at most */
+	double sm_clock, sm_clock_limit, memory_clock, memory_clock_limit; /* MHz */
+	double power, power_max, power_limit; /* W */
+	double energy;                       /* J, from the first sample to the last */
+	double temperature_max;              /* degrees Celsius */
+	double throttled, throttled_power, throttled_thermal; /* share of the samples: for whatever reason, and for these */
+};
+
 struct analysis_step {
 	uint32_t step;   /* in the timeline */
 	uint32_t device; /* the one that its process launches most work on; TIMELINE_NONE: none */
@@ -177,6 +192,8 @@ struct analysis {
 
 	struct analysis_device *devices;
 	size_t device_count;
+	struct analysis_gpu *gpus;
+	size_t gpu_count;
 	struct analysis_steps steps;
 	struct analysis_thread *threads; /* the busiest first */
 	size_t thread_count;

@@ -61,8 +61,11 @@ struct cut_name cut_name(const struct timeline *t, uint32_t slice)
 
 /* ---- Kinds of events that are not there ---- */
 
+#define DEVICE_OPENCL 2 /* docs/sbt-format.md, section 4 */
+
 struct kinds_seen {
 	bool operators, functions, calls, syncs;
+	bool states; /* of threads, as seen from outside */
 };
 
 static struct kinds_seen look_for_kinds(const struct timeline *t)
@@ -76,7 +79,18 @@ static struct kinds_seen look_for_kinds(const struct timeline *t)
 	seen.functions = has[EVENT_CPU_CALL] || has[EVENT_SCOPE];
 	seen.calls = has[EVENT_RUNTIME_CALL];
 	seen.syncs = has[EVENT_SYNC];
+	for (uint32_t i = 0; i < t->look_count && !seen.states; i++)
+		seen.states = t->looks[i].kind == LOOK_STATE;
 	return seen;
+}
+
+/* Waits of streams for each other are records of their own, but for OpenCL's: there the wait list of a command says it. */
+static bool has_sync_records(const struct parts *p)
+{
+	for (size_t i = 0; i < p->a->device_count; i++)
+		if (p->t->devices[p->a->devices[i].device].kind != DEVICE_OPENCL)
+			return true;
+	return false;
 }
 
 /* Without the host's side only causes are lost, not the idle time itself. */
@@ -94,6 +108,10 @@ static int check_categories(struct parts *p)
 	else if (seen.functions)
 		rc = check_add(p, "missing_host_events", CHECK_NOTE, 1,
 			       "no framework operators were recorded: work is told apart by functions and scopes only");
+	else if (seen.states) /* of a program in C there is no more to record */
+		rc = check_add(p, "missing_host_events", CHECK_NOTE, 1,
+			       "neither operators nor functions nor scopes were recorded: what the host did in gaps is told by its calls of the "
+			       "GPU's runtime and by what its threads were seen to wait for");
 	else
 		rc = check_add(p, "missing_host_events", CHECK_WARN, 1,
 			       "neither operators nor functions nor scopes were recorded: what the host did in gaps cannot be told");
@@ -101,6 +119,8 @@ static int check_categories(struct parts *p)
 		return rc;
 	if (seen.syncs)
 		return check_add(p, "missing_sync_events", CHECK_OK, 0, "synchronization events are there");
+	if (!has_sync_records(p))
+		return check_add(p, "missing_sync_events", CHECK_SKIPPED, 0, "OpenCL has no such events");
 	return check_add(p, "missing_sync_events", CHECK_NOTE, 1,
 			 "no synchronization events were recorded: waits between streams are told by the calls alone");
 }

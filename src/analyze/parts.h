@@ -175,6 +175,7 @@ int analyze_threads(struct parts *p);       /* threads.c; first: others use `hos
 /* What is most likely the main thread of a process, or of all (TIMELINE_NONE); NULL when there is no thread. */
 const struct analysis_thread *main_thread_of(const struct parts *p, uint32_t process);
 int analyze_devices(struct parts *p);       /* device_figures.c */
+int analyze_gpus(struct parts *p);          /* gpus.c */
 int analyze_kernels(struct parts *p, struct analysis_device *d, const struct device_view *view); /* kernels.c */
 int analyze_copies(struct parts *p, struct analysis_device *d, const struct device_view *view);  /* copies.c */
 int analyze_tables(struct parts *p);        /* tables.c */

@@ -105,6 +105,8 @@ static int serve(const struct config *config, pid_t pid, char *runtime)
 	int status;
 
 	options.argv = words;
+	if (options.gpu == CONFIG_GPU_NSYS) /* which would have to start the program */
+		options.gpu = CONFIG_GPU_AUTO;
 	options.runtime_path = runtime;
 	if (!words)
 		status = fail(EXIT_ENVIRONMENT, "out of memory");

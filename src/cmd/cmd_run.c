@@ -18,6 +18,7 @@
 #include "cmd/options.h"
 #include "cmd/recording.h"
 #include "cmd/run_ending.h"
+#include "cmd/run_nsys.h"
 #include "record/doors.h"
 
 #define LOG_TAG "run"
@@ -201,10 +202,13 @@ static int make_variables(const struct config *config, struct variables *variabl
 		if (strcmp(value->text, info->initial) != 0 || getenv(info->environment))
 			rc = variables_set(variables, info->environment, !flag ? value->text : value->number ? "1" : "0");
 	}
+	if (rc == 0 && config_integer(config, CONFIG_GPU) != CONFIG_GPU_AUTO) /* a profiler inside is to leave GPUs alone, too */
+		rc = variables_set(variables, config_keys[CONFIG_GPU].environment, "off");
 	return rc;
 }
 
-static int record_with(const struct config *config, struct recorder_options *options)
+/* nsys: has what else records the program; NULL: nothing does. */
+static int record_with(const struct config *config, struct recorder_options *options, const struct run_nsys *nsys)
 {
 	struct recorder_result result;
 	struct error err = { 0 };
@@ -214,7 +218,11 @@ static int record_with(const struct config *config, struct recorder_options *opt
 	if (recorder_run(options, &result, &err) != 0)
 		return fail_with(&err, EXIT_ENVIRONMENT);
 	recording_warnings(&result, print_warning, NULL);
-	print_shut_door(options->argv);
+	print_shut_door(options->command);
+	if (nsys) {
+		result.exit_status = run_nsys_status(nsys, result.exit_status);
+		run_nsys_join(nsys, options->trace_path, &result, &mask);
+	}
 	if (config_integer(config, CONFIG_LOG_LEVEL) <= LOG_LEVEL_INFO)
 		print_taken_doors(options->runtime_path);
 	run_ending(config, &result, &mask);
@@ -226,20 +234,26 @@ static int record(const struct config *config, char *const argv[])
 {
 	struct recorder_options options = recording_settings(config);
 	struct variables variables = { NULL, 0 };
+	struct run_nsys nsys = RUN_NSYS_INIT;
 	char *runtime = recording_runtime(), *door = install_path_door();
-	int status = EXIT_ENVIRONMENT;
+	bool by_nsys = options.gpu == CONFIG_GPU_NSYS;
+	int status = runtime ? 0 : EXIT_ENVIRONMENT;
 
 	if (!door)
 		log_debug("there is no folder with our sitecustomize.py, so Python is not recorded");
-	options.argv = argv;
+	if (status == 0 && by_nsys)
+		status = run_nsys_prepare(&nsys, argv);
+	options.argv = by_nsys ? nsys.argv : argv;
+	options.command = argv;
 	options.runtime_path = runtime;
 	options.python_door = door;
 	options.variables = &variables;
 	options.leave_streams = true;
-	if (runtime && make_variables(config, &variables) != 0)
-		fail(EXIT_ENVIRONMENT, "out of memory");
-	else if (runtime)
-		status = record_with(config, &options);
+	if (status == 0 && make_variables(config, &variables) != 0)
+		status = fail(EXIT_ENVIRONMENT, "out of memory");
+	else if (status == 0)
+		status = record_with(config, &options, by_nsys ? &nsys : NULL);
+	run_nsys_release(&nsys);
 	variables_release(&variables);
 	free(door);
 	free(runtime);
@@ -276,6 +290,9 @@ int cmd_run(int argc, char **argv)
 		OPTION_CONFIG(0, "report", "FILE", &config, CONFIG_REPORT,
 			      "where the report goes, as .md, .html, .txt or .json; report.md unless given, none for no analysis"),
 		RECORDING_OPTIONS(&config),
+		OPTION_CONFIG(0, "gpu", "auto|off|nsys", &config, CONFIG_GPU,
+			      "how to record what GPUs do: auto, with CUPTI and as a layer of OpenCL, unless given; off, not at all; nsys, "
+			      "with Nsight Systems, which must be installed"),
 		OPTION_CONFIG(0, "calls", "on|off", &config, CONFIG_CALLS, "record calls of Python functions; on unless given"),
 		OPTION_SWITCH(0, "c-calls", &config, CONFIG_C_CALLS, "record calls from Python of functions written in C as well"),
 		OPTION_CONFIG(0, "include", "PATTERNS", &config, CONFIG_INCLUDE,
@@ -301,6 +318,7 @@ int cmd_run(int argc, char **argv)
 			    "  inferscope run --c-calls --exclude 'logging.*,*/site-packages/*' -m serving\n"
 			    "  inferscope run ./infer --prompt hello\n"
 			    "  inferscope run --trace night.sbt --report night.md --last 60 ./serve\n"
+			    "  inferscope run --gpu nsys generate.py\n"
 			    "  inferscope run --overflow block -- ./burst --threads 8\n",
 		.rows = rows,
 		.stop_at_argument = true,

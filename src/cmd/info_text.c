@@ -183,7 +183,9 @@ static void print_gpu(const struct info *info, struct printer *out)
 		printer_printf(out, ", driver ");
 		printer_terminal(out, text, size, 0);
 	}
-	if (info_gpu_text(info->reader, "reason", &text, &size)) {
+	if (info_gpu_flag(info->reader, "recorded"))
+		printer_printf(out, "; device work is recorded%s", info_gpu_flag(info->reader, "missing") ? " in part" : "");
+	else if (info_gpu_text(info->reader, "reason", &text, &size)) {
 		printer_printf(out, "; device work is not recorded: ");
 		printer_terminal(out, text, size, 0);
 	}

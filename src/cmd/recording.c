@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -22,6 +23,7 @@ struct recorder_options recording_settings(const struct config *config)
 		.max_file_bytes = (uint64_t)config_integer(config, CONFIG_MAX_FILE_MB) << 20,
 		.last_seconds = (double)config_integer(config, CONFIG_LAST_SECONDS),
 		.waits = config_bool(config, CONFIG_WAITS),
+		.gpu = (enum config_gpu)config_integer(config, CONFIG_GPU),
 	};
 }
 
@@ -72,13 +74,23 @@ static void say_trouble(const struct speaker *s, const struct recorder_result *r
 /* Nobody who runs a program on the CPU wants to be told that there is no GPU. */
 static void say_gpu(const struct speaker *s, const struct gpu_summary *gpu)
 {
-	if (!gpu->use.used) {
+	bool offer = gpu->nsys && (gpu->driver.there || gpu->stood_down), name = gpu->use.count > 0;
+
+	if (!gpu->use.used)
 		log_debug("the program used no GPU library%s", gpu->driver.there ? "" : ", and there is no NVIDIA driver");
+	if (gpu->samples.why[0])
+		log_debug("GPUs were not asked how they are, or not to the end: %s", gpu->samples.why);
+	if (!gpu->missing)
 		return;
-	}
-	say(s, "the program uses CUDA (%s), and what its GPUs do is not recorded: %s; this is an analysis of the CPU alone%s",
-	    gpu->use.count ? gpu->use.libraries[0] : "", gpu->reason,
-	    gpu->driver.there && gpu->nsys ? "; Nsight Systems (nsys) is here, and 'inferscope analyze' reads its SQLite export" : "");
+	say(s, "the program uses CUDA%s%s%s, and what its GPUs do is %s: %s%s%s", name ? " (" : "", name ? gpu->use.libraries[0] : "",
+	    name ? ")" : "", gpu->recorded ? "recorded in part" : "not recorded", gpu->reason,
+	    gpu->recorded ? "" : "; this is an analysis of the CPU alone", offer ? "; or: inferscope run --gpu nsys ..." : "");
+}
+
+/* What the door of CUDA says is in the sentence about GPUs. */
+static bool is_said(const struct gpu_summary *gpu, const char *note)
+{
+	return gpu->missing && strncmp(note, GPU_NOTE, strlen(GPU_NOTE)) == 0;
 }
 
 void recording_warnings(const struct recorder_result *r, void (*speak)(void *arg, const char *sentence), void *arg)
@@ -101,5 +113,6 @@ void recording_warnings(const struct recorder_result *r, void (*speak)(void *arg
 		say(&s, "calls were not seen for %.1f ms, while recursion was too deep to record", r->totals.unseen_ns / 1e6);
 	say_gpu(&s, &r->gpu);
 	for (size_t i = 0; i < r->notes.count; i++)
-		say(&s, "%s", r->notes.texts[i]);
+		if (!is_said(&r->gpu, r->notes.texts[i]))
+			say(&s, "%s", r->notes.texts[i]);
 }

@@ -111,8 +111,7 @@ static bool is_ending(int number)
 	return false;
 }
 
-/* Returns its wait status; *ret_stopped: somebody wanted an end of it. */
-static int wait_for(pid_t pid, bool *ret_stopped)
+int run_ending_wait(pid_t pid, bool *ret_stopped)
 {
 	struct timespec while_ = { 1, 0 }; /* SIGCHLD of others may hide that of this one */
 	sigset_t set;
@@ -170,6 +169,6 @@ void run_ending(const struct config *config, const struct recorder_result *resul
 		warning("cannot start the analysis: %s; 'inferscope analyze %s' does it", strerror(errno), trace);
 		return;
 	}
-	status = wait_for(pid, &stopped);
+	status = run_ending_wait(pid, &stopped);
 	say_outcome(status, stopped, trace);
 }

@@ -12,6 +12,7 @@
 
 static const char *const log_levels[] = { "debug", "info", "warn", "error", NULL };
 static const char *const overflows[] = { "wrap", "discard", "block", NULL };
+static const char *const gpus[] = { "auto", "off", "nsys", NULL };
 static const char *const colors[] = { "auto", "always", "never", NULL };
 
 #define FLAG CONFIG_BOOL, 0, 0, NULL
@@ -56,6 +57,8 @@ const struct config_key_info config_keys[CONFIG_KEY_COUNT] = {
 				   "device work that is communication, besides the well-known kinds (!PATTERN: is not)" },
 	[CONFIG_WAITS] = { "waits", FLAG, "INFERSCOPE_WAITS", "true", ANYWHERE,
 			   "whether threads are looked at from outside: how long they run, queue and are blocked, and for what" },
+	[CONFIG_GPU] = { "gpu", CHOICE(gpus), "INFERSCOPE_GPU", "auto", ANYWHERE,
+			 "how run records what GPUs do (off: not at all; nsys: with Nsight Systems)" },
 	[CONFIG_REPORT] = { "report", PATH, "INFERSCOPE_REPORT", "report.md", TRUSTED_ONLY,
 			    "where run writes its report (none: no analysis at the end)" },
 	[CONFIG_COLOR] = { "color", CHOICE(colors), NULL, "auto", ANYWHERE, "when to use colours (auto: on a terminal)" },

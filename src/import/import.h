@@ -35,6 +35,8 @@ const char *import_format_name(enum import_format format); /* "chrome" */
 
 struct import_options {
 	bool lean; /* leave out arguments that no analysis looks at: faster, and the trace is smaller */
+	/* The files are of one run on one machine: processes, threads and devices of the same number are the same, and so is the clock. */
+	bool joined;
 	uint64_t max_bytes;     /* uncompressed, of one file; 0: IMPORT_MAX_BYTES */
 	unsigned max_ratio;     /* uncompressed to compressed, once there are 256 MB; 0: IMPORT_MAX_RATIO */
 	/* Called every few megabytes with how much of the file (as it is stored) has been read; may be NULL. */

@@ -70,7 +70,7 @@ int output_begin_file(struct output *o, const char *path, struct import_report *
 		return error_set(err, -E2BIG, "%s is one file too many: a trace is made of at most %u", path, TRACE_DOMAIN_MAX);
 	forget_file(o);
 	o->report = report;
-	o->domain = o->source_count;
+	o->domain = o->options.joined ? 0 : o->source_count;
 	o->first_process = o->process_count;
 	o->first_track = o->track_count;
 	o->first_device = o->device_count;

@@ -110,12 +110,24 @@ static uint32_t remember(struct output *o, struct output_map *map, uint64_t a, u
 	return number;
 }
 
+/* The newest of that number in the files before this one, where they are of the same run. */
+static uint32_t earlier_process(const struct output *o, uint64_t pid)
+{
+	for (size_t i = o->options.joined ? o->first_process : 0; i-- > 0;)
+		if (o->processes[i].entry.pid == pid)
+			return (uint32_t)i;
+	return OUTPUT_NONE;
+}
+
 uint32_t output_process(struct output *o, uint64_t pid)
 {
 	const struct trace_process entry = { .host = o->host, .pid = pid, .parent = -1, .rank = o->rank };
 	uint32_t found = output_map_find(&o->process_map, pid, 0);
 
-	return found != OUTPUT_NONE ? found : remember(o, &o->process_map, pid, 0, output_add_process(o, entry));
+	if (found != OUTPUT_NONE)
+		return found;
+	found = earlier_process(o, pid);
+	return remember(o, &o->process_map, pid, 0, found != OUTPUT_NONE ? found : output_add_process(o, entry));
 }
 
 static void set_string(struct output *o, uint32_t *field, bool *changed, const char *text, size_t size)
@@ -190,12 +202,27 @@ static int64_t optional(uint32_t number, size_t count)
 	return number < count ? (int64_t)number : -1;
 }
 
+static uint32_t earlier_thread(const struct output *o, uint32_t process, uint64_t tid)
+{
+	for (size_t i = o->options.joined && process < o->first_process ? o->first_track : 0; i-- > 0;) {
+		const struct trace_track *t = &o->tracks[i].entry;
+
+		if (t->kind == TRACK_THREAD && t->process == (int64_t)process && t->os_id == tid)
+			return (uint32_t)i;
+	}
+	return OUTPUT_NONE;
+}
+
 uint32_t output_thread(struct output *o, uint32_t process, uint64_t tid)
 {
 	struct trace_track entry = { .kind = TRACK_THREAD, .os_id = tid, .device = -1, .parent = -1 };
+	uint32_t found = output_map_find(&o->thread_map, process, tid);
 
+	if (found != OUTPUT_NONE)
+		return found;
 	entry.process = optional(process, o->process_count);
-	return find_track(o, &o->thread_map, process, tid, entry);
+	found = earlier_thread(o, process, tid);
+	return remember(o, &o->thread_map, process, tid, found != OUTPUT_NONE ? found : output_add_track(o, entry));
 }
 
 uint32_t output_process_track(struct output *o, uint32_t process)
@@ -252,12 +279,23 @@ uint32_t output_add_device(struct output *o, struct trace_device entry)
 	return entry.id;
 }
 
+static uint32_t earlier_device(const struct output *o, uint64_t index)
+{
+	for (size_t i = o->options.joined ? o->first_device : 0; i-- > 0;)
+		if (o->devices[i].entry.index == index && o->devices[i].entry.kind == DEVICE_CUDA)
+			return (uint32_t)i;
+	return OUTPUT_NONE;
+}
+
 uint32_t output_device(struct output *o, uint64_t index)
 {
 	uint32_t found = output_map_find(&o->device_map, index, 0);
 	struct trace_device entry = { .host = o->host, .index = (uint32_t)index, .kind = DEVICE_OTHER };
 
-	return found != OUTPUT_NONE ? found : remember(o, &o->device_map, index, 0, output_add_device(o, entry));
+	if (found != OUTPUT_NONE)
+		return found;
+	found = earlier_device(o, index);
+	return remember(o, &o->device_map, index, 0, found != OUTPUT_NONE ? found : output_add_device(o, entry));
 }
 
 static void set_properties(struct output *o, struct output_device *d, const void *properties, size_t size)

@@ -47,6 +47,8 @@ int output_write_clock(struct output *o)
 {
 	struct trace_clock clock = { .id = o->domain, .kind = CLOCK_KIND_NANOSECONDS, .rate = 1000000000 };
 
+	if (o->options.joined && o->source_count > 0) /* it is the first file's */
+		return o->failure;
 	clock.host = output_host(o);
 	clock.name = output_string(o, o->report->path, strlen(o->report->path));
 	if (o->failure || (o->begun && clock.host == o->clock_host))

@@ -429,6 +429,7 @@ int drain_resume(struct drain *d, struct trace_reader *reader, bool damaged, str
 	d->resumed = reader;
 	d->resumed_damaged = damaged;
 	d->next_process = (uint32_t)trace_reader_process_count(reader);
+	d->next_device = (uint32_t)trace_reader_device_count(reader);
 	d->resumed_positions = calloc(trace_reader_track_count(reader) + 1, sizeof *d->resumed_positions);
 	if (!d->resumed_positions)
 		return error_set(err, -ENOMEM, "out of memory");
@@ -447,6 +448,7 @@ void drain_free(struct drain *d)
 	free(d->processes);
 	free(d->tries);
 	free(d->outside);
+	drain_streams_free(d);
 	free(d->resumed_positions);
 	free(d->aside.slots);
 	free(d->aside.runs);

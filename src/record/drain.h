@@ -69,6 +69,11 @@ void drain_outside_describe(struct drain *drain, uint32_t process, uint64_t end_
 uint32_t drain_outside_wide_track(struct drain *drain, uint32_t process);
 uint32_t drain_outside_thread(const struct drain *drain, uint32_t process, pid_t tid); /* the track of a thread that attached */
 uint32_t drain_outside_track(struct drain *drain);                                     /* a new one's number */
+/* The number of a device, which is that of the one that a door has described, or is going to, with this UUID. */
+uint32_t drain_outside_device(struct drain *drain, uint32_t index, const char *uuid, const char *name);
+/* Has a door described it; or any that is CUDA's? */
+bool drain_device_described(const struct drain *drain, const char *uuid);
+bool drain_has_cuda(const struct drain *drain);
 /* Those that have not ended by now run on. */
 void drain_outside_finish(struct drain *drain);
 /* So many events that came from outside are in the trace. */

@@ -211,7 +211,7 @@ uint32_t drain_outside_thread(const struct drain *d, uint32_t process, pid_t tid
 	for (size_t i = 0; p && i < p->ring_count; i++)
 		if (p->rings[i].serial && p->rings[i].tid == (uint32_t)tid)
 			return p->rings[i].track;
-	return NO_TRACK;
+	return p ? drain_told_thread(p, (uint32_t)tid) : NO_TRACK;
 }
 
 void drain_outside_finish(struct drain *d)

@@ -136,6 +136,7 @@ static struct drain_process *new_process(struct drain *d, uint32_t number, const
 	d->totals.processes++;
 	describe(d, p, outside);
 	drain_tasks_resume(d, p);
+	drain_streams_resume(d, p);
 	return p;
 }
 
@@ -219,6 +220,8 @@ void drain_process_free(struct drain_process *p)
 	free(p->rings);
 	free(p->tracks);
 	free(p->tasks.places);
+	free(p->streams);
+	free(p->threads);
 	free(p);
 }
 

@@ -3,7 +3,7 @@
  * event, what is nonsense, and which track it belongs to.
  *
  * Nearly all belong to the track of the ring's thread, and stay in place.
- * Those of tasks, and of the process as a whole, are set aside and written to
+ * Those of tasks, of devices, and of the process as a whole, are set aside and written to
  * their tracks right after the others, in the same block: a block is in the
  * file or not, so that after a crash the position of the ring stands for all
  * of them.
@@ -106,6 +106,18 @@ static bool take_task(struct drain *d, struct drain_process *p, uint32_t thread,
 	return set_aside(&d->aside, task->track, task->thread == thread, slots, size);
 }
 
+/* The same for a stream of a device, whose work has no place among the calls of the thread that saw it end. */
+static bool take_stream(struct drain *d, struct drain_process *p, struct event_slot *slots, size_t size)
+{
+	uint32_t track = drain_stream(d, p, slots);
+
+	if (track == NO_TRACK)
+		return false;
+	slots->flags &= (uint16_t)~(EVENT_FLAG_STREAM | EVENT_FLAG_THREAD | EVENT_FLAGS(0, 31u, 31u));
+	slots->value = slots->aux = 0;
+	return set_aside(&d->aside, track, false, slots, size);
+}
+
 /* ---- The one loss that a program may tell ------------------------------------ */
 
 struct unseen {
@@ -163,11 +175,14 @@ static enum verdict judge(struct drain *d, struct drain_process *p, uint32_t thr
 {
 	if (slots->kind == EVENT_LOST)
 		return take_unseen(d, p, slots, size) ? ASIDE : UNREADABLE;
-	slots->name = slots->name < p->name_count + p->first_name && slots->name >= p->first_name &&
-				      p->names[slots->name - p->first_name] ?
-			      p->names[slots->name - p->first_name] : drain_name(d, p, slots->name);
-	if (!(slots->flags & EVENT_FLAG_TASK))
+	if (slots->name < p->name_count + p->first_name && slots->name >= p->first_name && p->names[slots->name - p->first_name])
+		slots->name = p->names[slots->name - p->first_name];
+	else
+		slots->name = slots->kind == EVENT_GPU_KERNEL ? drain_kernel_name(d, p, slots->name) : drain_name(d, p, slots->name);
+	if (!(slots->flags & (EVENT_FLAG_TASK | EVENT_FLAG_STREAM)))
 		return KEEP;
+	if (slots->flags & EVENT_FLAG_STREAM)
+		return take_stream(d, p, slots, size) ? ASIDE : UNREADABLE;
 	return take_task(d, p, thread, slots, size) ? ASIDE : UNREADABLE;
 }
 

@@ -63,6 +63,10 @@ struct drain_process {
 	size_t track_count;
 	uint32_t wide_track;
 	struct drain_tasks tasks;
+	uint32_t *streams; /* track + 1 by number of the stream */
+	size_t stream_count;
+	struct drain_thread *threads; /* that were told of before they had a ring, if they ever get one */
+	size_t thread_count, thread_capacity;
 	uint64_t names_refused, refused_no_ring;
 	uint64_t accounted; /* events recorded or lost so far */
 	uint64_t last_look; /* ticks, for the range of a refusal */
@@ -73,12 +77,26 @@ struct drain_process {
 	struct trace_process entry;
 };
 
+/* A thread that another one has told of (a call of CUDA is known when it is over, elsewhere).  Its track has the serial 0. */
+struct drain_thread {
+	uint32_t tid; /* 0: it has got a ring, which has this track now */
+	uint32_t track;
+};
+
 /* A process that is seen from outside, whether or not it has anything to record. */
 struct drain_outside {
 	struct trace_process entry;
 	uint64_t birth;
 	uint32_t wide_track;
 	bool adopted; /* it attached, and is a drain_process now */
+};
+
+/* A device that streams are of, as it was described; one that is described in several ways has several of these. */
+struct drain_device {
+	uint32_t id;
+	char *text;
+	size_t size;
+	bool outside; /* by who looks at devices from outside */
 };
 
 struct drain {
@@ -97,6 +115,9 @@ struct drain {
 	struct drain_aside aside;
 	struct drain_outside *outside;
 	size_t outside_count, outside_capacity;
+	struct drain_device *devices;
+	size_t device_capacity;
+	uint32_t device_count, next_device;
 	uint64_t unseen_ticks;
 	bool finishing;
 
@@ -142,7 +163,21 @@ const struct drain_task *drain_task(struct drain *d, struct drain_process *p, ui
 /* Those that a file under recovery has. */
 void drain_tasks_resume(struct drain *d, struct drain_process *p);
 
+/* drain_stream.c: streams of devices and their tracks. */
+/* The track of the stream that a slot (with EVENT_FLAG_STREAM) belongs to, made when it is new; NO_TRACK when there is none. */
+uint32_t drain_stream(struct drain *d, struct drain_process *p, const struct event_slot *slot);
+void drain_streams_resume(struct drain *d, struct drain_process *p);
+/* The track of a thread that has been told of and has no ring; NO_TRACK.  Take: it has got one. */
+uint32_t drain_told_thread(const struct drain_process *p, uint32_t tid);
+uint32_t drain_take_told_thread(struct drain_process *p, uint32_t tid);
+bool drain_was_told(const struct drain_process *p, uint32_t track);
+/* As drain_name() for a kernel: the names that compilers make are made readable. */
+uint32_t drain_kernel_name(struct drain *d, struct drain_process *p, uint32_t id);
+void drain_streams_free(struct drain *d);
+
 /* drain_track.c: threads and their tracks. */
+/* What the kernel calls the thread, while it is alive; 0: nothing. */
+uint32_t drain_thread_name(struct drain *d, const struct drain_process *p, uint32_t tid);
 int drain_ring_track(struct drain *d, struct drain_process *p, uint32_t ring);
 void drain_ring_name(struct drain *d, struct drain_process *p, uint32_t ring);
 void drain_track_end(struct drain *d, struct drain_process *p, uint32_t ring);

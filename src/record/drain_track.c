@@ -16,8 +16,7 @@
 /* Tracks of a process are counted from 1 by serial; more than this many is nonsense in the shared memory. */
 #define SERIAL_LIMIT (1u << 20)
 
-/* What the kernel calls the thread, while it is alive. */
-static uint32_t kernel_name(struct drain *d, const struct drain_process *p, uint32_t tid)
+uint32_t drain_thread_name(struct drain *d, const struct drain_process *p, uint32_t tid)
 {
 	char text[32];
 	size_t n = 0;
@@ -35,7 +34,7 @@ static void write_track(struct drain *d, const struct drain_process *p, uint32_t
 		.kind = TRACK_THREAD,
 		.process = p->id,
 		.os_id = h->tid,
-		.serial = p->rings[ring].serial,
+		.serial = drain_was_told(p, p->rings[ring].track) ? 0 : p->rings[ring].serial, /* as it was when it was told of */
 		.device = -1,
 		.parent = -1,
 		.flags = flags | (h->flags & RING_FORKED ? TRACE_TRACK_FORKED : 0),
@@ -59,17 +58,19 @@ static uint32_t resumed_track(const struct drain *d, const struct drain_process 
 	return NO_TRACK;
 }
 
-static uint32_t choose_track(struct drain *d, struct drain_process *p, uint32_t serial)
+static uint32_t choose_track(struct drain *d, struct drain_process *p, uint32_t serial, uint32_t tid)
 {
 	uint32_t track = p->tracks[serial - 1]; /* plus one; 0: none yet */
 
 	if (track)
 		return track - 1;
-	track = resumed_track(d, p, serial);
-	if (track == NO_TRACK)
-		track = d->next_track++;
+	track = drain_take_told_thread(p, tid); /* and has been counted */
+	if (track == NO_TRACK) {
+		track = resumed_track(d, p, serial);
+		track = track == NO_TRACK ? d->next_track++ : track;
+		d->totals.threads++;
+	}
 	p->tracks[serial - 1] = track + 1;
-	d->totals.threads++;
 	return track;
 }
 
@@ -110,11 +111,11 @@ int drain_ring_track(struct drain *d, struct drain_process *p, uint32_t ring)
 	r->serial = serial;
 	r->tid = h->tid;
 	r->last_time = h->start_ticks;
-	r->track = choose_track(d, p, serial);
+	r->track = choose_track(d, p, serial, h->tid);
 	if (d->resumed)
 		resume_ring(d, p, ring);
 	r->name = 0;
-	r->kernel_name = kernel_name(d, p, h->tid);
+	r->kernel_name = drain_thread_name(d, p, h->tid);
 	write_track(d, p, ring, r->kernel_name, 0);
 	return 0;
 }

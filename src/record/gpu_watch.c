@@ -2,6 +2,7 @@
 #include "record/gpu_watch.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -180,27 +181,61 @@ void gpu_watch_pass(struct gpu_watch *w, const struct drain *drain, pid_t root, 
 
 /* ---- The end ----------------------------------------------------------------- */
 
-static void find_reason(struct gpu_summary *s)
+/* What the door of CUDA says when it stands down (docs/sbt-format.md, `notes`); NULL: nothing. */
+static const char *door_note(const struct notes *notes)
 {
-	if (!s->driver.there)
-		snprintf(s->reason, sizeof s->reason, "there is no NVIDIA driver");
-	else if (!s->cupti.there)
-		snprintf(s->reason, sizeof s->reason, "CUPTI cannot be loaded: %s", s->cupti.error);
-	else
-		snprintf(s->reason, sizeof s->reason, "this version does not record it");
+	for (size_t i = 0; notes && i < notes->count; i++)
+		if (strncmp(notes->texts[i], GPU_NOTE, strlen(GPU_NOTE)) == 0)
+			return notes->texts[i] + strlen(GPU_NOTE);
+	return NULL;
 }
 
-void gpu_watch_finish(const struct gpu_watch *w, struct gpu_summary *ret)
+/* Somebody else's library in the place of ours; NULL: nobody's. */
+static const char *door_occupant(const struct gpu_ending *ending)
 {
-	*ret = (struct gpu_summary){ .use = w->use };
+	const char *value = getenv("CUDA_INJECTION64_PATH");
+
+	return value && value[0] && strcmp(value, ending->runtime) != 0 ? value : NULL;
+}
+
+/* Why device work is not in the trace.  False when nothing says that there should be more than there is. */
+static bool find_reason(struct gpu_summary *s, const struct gpu_ending *ending)
+{
+	const char *note = door_note(ending->notes), *occupant = door_occupant(ending);
+	size_t size = sizeof s->reason;
+
+	if (s->gpu == CONFIG_GPU_OFF)
+		snprintf(s->reason, size, "it was not asked for (gpu: off)");
+	else if (s->gpu == CONFIG_GPU_NSYS)
+		snprintf(s->reason, size, "Nsight Systems records it");
+	else if (note)
+		snprintf(s->reason, size, "%s", note);
+	else if (s->recorded)
+		s->reason[0] = '\0';
+	else if (occupant)
+		snprintf(s->reason, size, "CUDA_INJECTION64_PATH is already set to %.300s", occupant);
+	else if (!s->driver.there)
+		snprintf(s->reason, size, "there is no NVIDIA driver");
+	else if (s->tried && !s->cupti.there)
+		snprintf(s->reason, size, "CUPTI cannot be loaded: %s", s->cupti.error);
+	else
+		snprintf(s->reason, size, "none was seen");
+	s->stood_down = note != NULL;
+	return s->gpu == CONFIG_GPU_AUTO &&
+	       (note || (s->use.used && !s->recorded && (occupant || !s->driver.there || !s->cupti.there)));
+}
+
+void gpu_watch_finish(const struct gpu_watch *w, const struct gpu_ending *ending, struct gpu_summary *ret)
+{
+	*ret = (struct gpu_summary){ .use = w->use, .gpu = ending->gpu, .recorded = ending->recorded, .samples = ending->samples };
 	gpu_driver_look(&ret->driver, "");
-	ret->tried = ret->driver.there || w->use.used;
-	if (ret->tried && w->use.cupti_loaded)
+	ret->tried = ending->gpu == CONFIG_GPU_AUTO && (ret->driver.there || w->use.used);
+	if (ret->tried && (w->use.cupti_loaded || ending->recorded))
 		ret->cupti.there = true; /* what the program has, it can load */
 	else if (ret->tried)
 		gpu_cupti_try(&ret->cupti);
-	ret->nsys = ret->tried && gpu_nsys_there();
-	find_reason(ret);
+	ret->nsys = ret->tried && gpu_nsys_find(NULL, 0);
+	ret->missing = find_reason(ret, ending);
 }
 
 static void put_bool(struct buffer *map, const char *key, bool value)
@@ -225,13 +260,23 @@ static void put_libraries(struct buffer *map, const struct gpu_use *use)
 
 int gpu_summary_write(const struct gpu_summary *s, struct trace_writer *w, struct error *err)
 {
+	static const char *const modes[] = { "auto", "off", "nsys" };
 	struct buffer map = BUFFER_INIT;
-	bool version = s->driver.version[0], failed = s->tried && !s->cupti.there;
+	bool version = s->driver.version[0], failed = s->tried && !s->cupti.there, why = s->samples.why[0],
+	     reason = s->reason[0];
 	int rc;
 
 	(void)msgpack_write_map(&map, 1);
 	(void)msgpack_write_text(&map, "gpu");
-	(void)msgpack_write_map(&map, 3 + version + 2 * s->tried + failed);
+	(void)msgpack_write_map(&map, 7 + version + 2 * s->tried + failed + why + reason);
+	put_text(&map, "mode", modes[s->gpu]);
+	put_bool(&map, "recorded", s->recorded);
+	put_bool(&map, "missing", s->missing);
+	put_bool(&map, "stood_down", s->stood_down);
+	(void)msgpack_write_text(&map, "samples");
+	(void)msgpack_write_int(&map, (int64_t)s->samples.samples);
+	if (why)
+		put_text(&map, "sampling_error", s->samples.why);
 	put_bool(&map, "driver", s->driver.there);
 	if (version)
 		put_text(&map, "driver_version", s->driver.version);
@@ -242,7 +287,8 @@ int gpu_summary_write(const struct gpu_summary *s, struct trace_writer *w, struc
 	if (failed)
 		put_text(&map, "cupti_error", s->cupti.error);
 	put_libraries(&map, &s->use);
-	put_text(&map, "reason", s->reason);
+	if (reason)
+		put_text(&map, "reason", s->reason);
 	rc = trace_writer_info(w, map.data, map.size, err);
 	buffer_release(&map);
 	return rc;

@@ -1,5 +1,5 @@
 /*
- * gpu_watch.h - does the program use CUDA, and if so, why is none of its device work in the trace?
+ * gpu_watch.h - does the program use CUDA, and if so, why is its device work not in the trace?
  *
  * A program that uses CUDA has its libraries in its memory, which can be seen
  * from outside.  Looking takes up to a millisecond for a large process, so it is
@@ -14,11 +14,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "config/config.h"
 #include "record/drain.h"
+#include "record/gpu_sample.h"
+#include "record/notes.h"
 #include "system/gpu_probe.h"
 #include "trace/writer.h"
 
 #define GPU_LIBRARIES 8u
+#define GPU_NOTE "cuda: " /* a note that begins so is of the door of CUDA */
 #define GPU_SEEN 256u
 #define GPU_DESCENDANTS 128u /* of the root, that are looked at */
 #define GPU_ATTACHED 64u     /* at a time */
@@ -51,6 +55,15 @@ bool gpu_use_line(struct gpu_use *use, const char *line);
 /* Looks, if it is time to: at the root, its descendants, and those that attached.  root 0: none.  now_ns: CLOCK_MONOTONIC. */
 void gpu_watch_pass(struct gpu_watch *watch, const struct drain *drain, pid_t root, int64_t now_ns);
 
+/* What else the recorder knows at the end. */
+struct gpu_ending {
+	enum config_gpu gpu;
+	const char *runtime; /* whose path is in the variables of the doors, unless somebody else's is */
+	bool recorded;       /* there is work of CUDA in the trace */
+	const struct notes *notes;
+	struct gpu_sample_totals samples;
+};
+
 /* What there is to say at the end; the trace gets it too (docs/sbt-format.md, `gpu`). */
 struct gpu_summary {
 	struct gpu_use use;
@@ -58,9 +71,14 @@ struct gpu_summary {
 	bool tried; /* CUPTI and Nsight Systems, which do not matter where there is neither a driver nor a use */
 	struct gpu_cupti cupti;
 	bool nsys;
-	char reason[384]; /* why there is no device work in the trace */
+	enum config_gpu gpu;
+	bool recorded; /* device work is in the trace; */
+	bool stood_down; /* the door of CUDA did, and said why */
+	bool missing;  /* some is not, that the user wanted: `reason` says why */
+	char reason[NOTE_MAX_BYTES + 1]; /* "" when all is there; not to be trusted: it may be what a process says */
+	struct gpu_sample_totals samples;
 };
-void gpu_watch_finish(const struct gpu_watch *watch, struct gpu_summary *ret);
+void gpu_watch_finish(const struct gpu_watch *watch, const struct gpu_ending *ending, struct gpu_summary *ret);
 int gpu_summary_write(const struct gpu_summary *summary, struct trace_writer *writer, struct error *err);
 
 #endif

@@ -17,6 +17,7 @@
 #include "record/control.h"
 #include "record/describe.h"
 #include "record/doors.h"
+#include "record/gpu_sample.h"
 #include "record/gpu_watch.h"
 #include "record/target.h"
 #include "record/trace_file.h"
@@ -31,6 +32,7 @@
 #define CLOCK_NS 1000000000
 #define REAP_NS 20000000
 #define WATCH_NS 100000000
+#define SAMPLES_NS 100000000
 
 struct recorder {
 	const struct recorder_options *options;
@@ -44,11 +46,13 @@ struct recorder {
 	struct watch *watch; /* NULL: nobody asked for it */
 	struct watch_writer *watch_writer;
 	struct gpu_watch gpu;
+	struct gpu_samples *samples; /* NULL: nobody has used a GPU, or nobody asked */
+	bool samples_tried;
 	pid_t root; /* the process that it is all about; 0: none yet */
 	enum clock_source clock;
 	int64_t start_ticks;
 	int64_t waiting_since_ns; /* there is something to read; 0: there is not */
-	int64_t last_flush_ns, last_clock_ns, last_reap_ns, last_watch_ns;
+	int64_t last_flush_ns, last_clock_ns, last_reap_ns, last_watch_ns, last_samples_ns;
 	uint32_t nap_us;
 	struct error trouble;
 };
@@ -98,7 +102,7 @@ static int describe(struct recorder *r, struct error *err)
 	int rc = describe_machine(r->writer, r->clock);
 
 	if (rc == 0)
-		rc = describe_beginning(r->writer, o->argv, r->start_ticks, &settings, err);
+		rc = describe_beginning(r->writer, o->command ? o->command : o->argv, r->start_ticks, &settings, err);
 	if (rc == 0)
 		rc = describe_clock_pair(r->writer, r->clock, err);
 	r->last_clock_ns = now_ns();
@@ -189,7 +193,7 @@ static int make_variables(const struct recorder *r, struct variables *variables)
 	if (rc == 0)
 		rc = variables_set(variables, "INFERSCOPE_ENABLED", "1");
 	if (rc == 0)
-		rc = doors_open(variables, o->runtime_path, o->python_door);
+		rc = doors_open(variables, o->runtime_path, o->python_door, o->gpu);
 	if (rc == 0 && o->variables)
 		rc = variables_copy(variables, o->variables);
 	return rc;
@@ -267,6 +271,19 @@ static uint32_t nap_length(const struct recorder *r)
 	return us < NAP_MIN_US ? NAP_MIN_US : us > NAP_MAX_US ? NAP_MAX_US : (uint32_t)us;
 }
 
+/* Nothing of NVIDIA's is touched before the program has done so. */
+static void sample_gpus(struct recorder *r, int64_t now)
+{
+	if (!r->samples && r->gpu.use.used && !r->samples_tried && r->options->gpu != CONFIG_GPU_OFF) {
+		r->samples_tried = true;
+		(void)gpu_samples_start(&r->samples, r->drain, r->writer, r->clock, r->root);
+	}
+	if (!r->samples || now - r->last_samples_ns < SAMPLES_NS)
+		return;
+	gpu_samples_pass(r->samples, trouble_of(r));
+	r->last_samples_ns = now;
+}
+
 static void do_periodic(struct recorder *r)
 {
 	int64_t now = now_ns();
@@ -287,6 +304,7 @@ static void do_periodic(struct recorder *r)
 	if (now - r->last_clock_ns >= CLOCK_NS)
 		write_clock_pair(r);
 	gpu_watch_pass(&r->gpu, r->drain, r->root, now);
+	sample_gpus(r, now);
 }
 
 /* Is there more to come? */
@@ -330,6 +348,29 @@ static void finish_watch(struct recorder *r)
 	watch_writer_finish(r->watch_writer, trouble_of(r));
 }
 
+/* Which GPUs are used is known by what was recorded, so that is read before. */
+static void finish_samples(struct recorder *r)
+{
+	if (!r->samples)
+		return;
+	(void)drain_pass(r->drain, trouble_of(r));
+	gpu_samples_finish(r->samples, trouble_of(r));
+}
+
+static void finish_gpu(struct recorder *r, struct recorder_result *ret)
+{
+	const struct gpu_ending ending = {
+		.gpu = r->options->gpu,
+		.runtime = r->options->runtime_path,
+		.recorded = drain_has_cuda(r->drain),
+		.notes = &ret->notes,
+		.samples = r->samples ? gpu_samples_totals(r->samples) : (struct gpu_sample_totals){ 0 },
+	};
+
+	gpu_watch_finish(&r->gpu, &ending, &ret->gpu);
+	(void)gpu_summary_write(&ret->gpu, r->writer, trouble_of(r));
+}
+
 /* Those that were seen from outside need not have recorded anything themselves. */
 static void count_watched(const struct recorder *r, struct drain_totals *totals)
 {
@@ -362,14 +403,14 @@ static void finish(struct recorder *r, struct recorder_result *ret)
 
 	atomic_store(&r->session.page->closed, 1);
 	finish_watch(r);
+	finish_samples(r);
 	drain_finish(r->drain, trouble_of(r));
 	(void)trace_writer_flush(r->writer, trouble_of(r));
 	ret->totals = final_totals(r);
 	count_watched(r, &ret->totals);
 	write_clock_pair(r);
 	notes_read(&ret->notes, r->session.folder_fd);
-	gpu_watch_finish(&r->gpu, &ret->gpu);
-	(void)gpu_summary_write(&ret->gpu, r->writer, trouble_of(r));
+	finish_gpu(r, ret);
 	write_closing_info(r, ret);
 	(void)trace_writer_flush(r->writer, trouble_of(r));
 	written = trace_writer_totals(r->writer);
@@ -410,6 +451,7 @@ static int recorder_end(struct recorder *r, int rc, struct recorder_result *ret,
 		give_up(r);
 	watch_writer_free(r->watch_writer);
 	watch_free(r->watch);
+	gpu_samples_free(r->samples);
 	target_release(&r->target);
 	control_close(&r->control);
 	if (rc != 0 && err && !err->exit_code)

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "config/config.h"
 #include "record/drain.h"
 #include "record/gpu_watch.h"
 #include "record/notes.h"
@@ -21,6 +22,7 @@
 
 struct recorder_options {
 	char *const *argv; /* the program; of recorder_serve(): what the trace is to name as such */
+	char *const *command; /* what the trace is to name as the program, if that is not argv; may be NULL */
 	const char *trace_path;
 	const char *runtime_path; /* absolute path of libinferscope-rt.so */
 	const char *python_door;  /* folder with our sitecustomize.py; NULL: none */
@@ -31,6 +33,7 @@ struct recorder_options {
 	uint64_t max_file_bytes; /* 0: no bound */
 	double last_seconds;     /* 0: no bound */
 	bool waits;              /* look at threads from outside (watch.h) */
+	enum config_gpu gpu;
 	bool leave_streams;      /* to the program: this process reads and prints no more, but for errors */
 };
 

@@ -56,6 +56,17 @@ static void put_integrity(struct json_writer *j, const struct analysis *a)
 	json_close(j);
 }
 
+static void put_device_clock(struct json_writer *j, const struct timeline *t, const struct timeline_clock *c)
+{
+	json_unsigned(j, "device_id", t->devices[c->device].index);
+	json_fixed(j, "drift_ppm", c->drift_ppm, 3);
+	json_unsigned(j, "jumps", c->jumps);
+	json_unsigned(j, "pairs", c->pairs);
+	json_unsigned(j, "moved", c->moved);
+	json_fixed(j, "moved_max_us", (double)c->moved_most / 1e3, 3);
+	json_unsigned(j, "clamped", c->clamped);
+}
+
 static void put_clocks(struct json_writer *j, const struct analysis *a)
 {
 	const struct timeline *t = a->timeline;
@@ -72,6 +83,8 @@ static void put_clocks(struct json_writer *j, const struct analysis *a)
 		json_fixed(j, "error_us", c->error_ns < 0 ? NAN : c->error_ns / 1e3, 3);
 		json_fixed(j, "assumed_error_us", analysis_clock_error(a, c) / 1e3, 3);
 		json_text(j, "method", c->method);
+		if (c->of_device)
+			put_device_clock(j, a->timeline, c);
 		json_close(j);
 	}
 	json_close(j);
@@ -254,6 +267,7 @@ int report_json(const struct analysis *a, const struct report_source *source, st
 	put_summary(&j, a);
 	put_breakdown(&j, a);
 	report_json_devices(&j, a);
+	report_json_gpus(&j, a);
 	put_steps(&j, a);
 	put_threads(&j, a);
 	put_table(&j, "scopes", t, &a->scopes, SIZE_MAX);

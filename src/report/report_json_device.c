@@ -196,6 +196,45 @@ static void put_device(struct json_writer *j, const struct analysis *a, const st
 	json_close(j);
 }
 
+static void put_gpu(struct json_writer *j, const struct analysis *a, const struct analysis_gpu *g)
+{
+	const struct timeline_device *device = &a->timeline->devices[g->device];
+
+	json_open(j, NULL, '{');
+	json_unsigned(j, "device_id", device->index);
+	report_json_name(j, "name", a->timeline, device->name);
+	if (device->rank >= 0)
+		json_integer(j, "rank", device->rank);
+	json_unsigned(j, "samples", g->samples);
+	json_fixed(j, "utilization_percent", g->utilization, 3);
+	json_fixed(j, "utilization_max_percent", g->utilization_max, 3);
+	json_fixed(j, "memory_utilization_percent", g->memory_utilization, 3);
+	json_fixed(j, "memory_used_max_bytes", g->memory_used, 0);
+	json_fixed(j, "memory_total_bytes", g->memory_total, 0);
+	json_fixed(j, "program_memory_max_bytes", g->program_memory, 0);
+	json_fixed(j, "sm_clock_mhz", g->sm_clock, 1);
+	json_fixed(j, "sm_clock_limit_mhz", g->sm_clock_limit, 1);
+	json_fixed(j, "memory_clock_mhz", g->memory_clock, 1);
+	json_fixed(j, "memory_clock_limit_mhz", g->memory_clock_limit, 1);
+	json_fixed(j, "power_w", g->power, 3);
+	json_fixed(j, "power_max_w", g->power_max, 3);
+	json_fixed(j, "power_limit_w", g->power_limit, 3);
+	json_fixed(j, "energy_j", g->energy, 3);
+	json_fixed(j, "temperature_max_c", g->temperature_max, 1);
+	json_fixed(j, "throttled_percent", 100 * g->throttled, 3);
+	json_fixed(j, "throttled_power_percent", 100 * g->throttled_power, 3);
+	json_fixed(j, "throttled_thermal_percent", 100 * g->throttled_thermal, 3);
+	json_close(j);
+}
+
+void report_json_gpus(struct json_writer *j, const struct analysis *a)
+{
+	json_open(j, "gpus", '[');
+	for (size_t i = 0; i < a->gpu_count; i++)
+		put_gpu(j, a, &a->gpus[i]);
+	json_close(j);
+}
+
 void report_json_devices(struct json_writer *j, const struct analysis *a)
 {
 	json_open(j, "devices", '[');

@@ -226,6 +226,13 @@ static void put_integrity(struct markdown *m, const struct analysis *a)
 		}
 		markdown_put(m, "\n");
 	}
+	for (uint32_t i = 0; i < a->timeline->clock_count; i++) {
+		const struct timeline_clock *c = &a->timeline->clocks[i];
+		char words[REPORT_CLOCK];
+
+		if (c->of_device)
+			markdown_put(m, "- clock of device %u: %s\n", a->timeline->devices[c->device].index, report_clock(a, c, words));
+	}
 }
 
 static void put_date(struct markdown *m, int64_t ns)

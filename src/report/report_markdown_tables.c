@@ -60,6 +60,18 @@ static void put_devices(struct markdown *m, const struct analysis *a)
 	put_causes(m, a);
 }
 
+static void put_gpus(struct markdown *m, const struct analysis *a)
+{
+	char line[REPORT_GPU_LINE];
+
+	if (a->gpu_count)
+		markdown_put(m, "\n## What the driver says of GPUs\n\n| GPU | while the program ran |\n| --- | --- |\n");
+	for (size_t i = 0; i < a->gpu_count; i++) {
+		report_gpu_line(&a->gpus[i], line, sizeof line);
+		markdown_put(m, "| %u | %s |\n", a->timeline->devices[a->gpus[i].device].index, line);
+	}
+}
+
 static void put_ranks(struct markdown *m, const struct analysis *a)
 {
 	const struct analysis_collectives *c = &a->collectives;
@@ -195,6 +207,7 @@ static void put_threads(struct markdown *m, const struct analysis *a)
 void markdown_tables(struct markdown *m, const struct analysis *a)
 {
 	put_devices(m, a);
+	put_gpus(m, a);
 	put_ranks(m, a);
 	put_table(m, "Top operators", &a->operators);
 	put_kernels(m, a);

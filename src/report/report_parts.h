@@ -19,6 +19,10 @@ void report_json_findings(struct json_writer *j, const struct analysis *a);
 
 /* report_json_device.c */
 void report_json_devices(struct json_writer *j, const struct analysis *a);
+/* report_gpu.c: what the driver said about it; cut where it does not fit. */
+void report_gpu_line(const struct analysis_gpu *g, char *out, size_t size);
+#define REPORT_GPU_LINE 300
+void report_json_gpus(struct json_writer *j, const struct analysis *a);
 void report_json_window(struct json_writer *j, const struct device_window *w);
 
 /* report_device.c: for any report */
@@ -41,6 +45,10 @@ const char *report_confidence(double confidence);
 
 /* The worst check, where one says that the trace is doubtful; NULL. */
 const struct analysis_check *report_doubt(const struct analysis *a);
+
+/* How well the clock of a device is known: "known within 2.1 us (method pairs, drift 50.0 ppm, jumps 1)"; ours: safe to print. */
+#define REPORT_CLOCK 160
+const char *report_clock(const struct analysis *a, const struct timeline_clock *clock, char words[REPORT_CLOCK]);
 
 /* What is said of the whole trace. */
 struct report_verdict {

@@ -116,6 +116,13 @@ static void put_integrity(struct text *x, const struct analysis *a)
 		check(x, text_append_terminal(x->out, c->detail, strlen(c->detail), 0));
 		put(x, "\n");
 	}
+	for (uint32_t i = 0; i < a->timeline->clock_count; i++) {
+		const struct timeline_clock *c = &a->timeline->clocks[i];
+		char words[REPORT_CLOCK];
+
+		if (c->of_device)
+			put(x, "  clock of device %u: %s\n", a->timeline->devices[c->device].index, report_clock(a, c, words));
+	}
 }
 
 /* A share of a whole: label, time, percentage and a bar. */
@@ -326,6 +333,18 @@ static void put_device_table(struct text *x, const struct analysis *a)
 	put_device(x, a, worst);
 }
 
+static void put_gpus(struct text *x, const struct analysis *a)
+{
+	char line[REPORT_GPU_LINE];
+
+	if (a->gpu_count)
+		heading(x, "what the driver says of GPUs");
+	for (size_t i = 0; i < a->gpu_count; i++) {
+		report_gpu_line(&a->gpus[i], line, sizeof line);
+		put(x, "  %u  %s\n", a->timeline->devices[a->gpus[i].device].index, line);
+	}
+}
+
 static void put_devices(struct text *x, const struct analysis *a)
 {
 	if (a->device_count > DEVICES_WHOLE) {
@@ -464,6 +483,7 @@ int report_text(const struct analysis *a, const struct report_source *source, co
 	if (a->summary.end_to_end > 0)
 		put_breakdown(&x, a);
 	put_devices(&x, a);
+	put_gpus(&x, a);
 	put_steps(&x, a);
 	put_ranks(&x, a);
 	put_table(&x, "operators", &a->operators);

@@ -1,6 +1,9 @@
 /* report_verdict.c - see report_parts.h. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/text.h"
 
 #include "report/report.h"
 #include "report/report_parts.h"
@@ -29,6 +32,19 @@ const struct analysis_check *report_doubt(const struct analysis *a)
 			worst = c;
 	}
 	return worst;
+}
+
+const char *report_clock(const struct analysis *a, const struct timeline_clock *c, char words[REPORT_CLOCK])
+{
+	double error = analysis_clock_error(a, c);
+	bool bound = c->error_ns >= 0 && error >= c->error_ns;
+	char time[32], drift[48] = "";
+
+	if (!isnan(c->drift_ppm))
+		snprintf(drift, sizeof drift, ", drift %.1f ppm", c->drift_ppm);
+	snprintf(words, REPORT_CLOCK, "%s within %s%s (method %s%s, jumps %u)", bound ? "known" : "taken to be right",
+		 text_duration(time, error), bound ? "" : ", which is conservative", c->method, drift, c->jumps);
+	return words;
 }
 
 /* ---- Devices ------------------------------------------------------------------ */

@@ -72,6 +72,7 @@ int ring_file_open(struct ring_file *file, int folder_fd, uint32_t number, struc
 		if (map == MAP_FAILED) {
 			rc = error_errno(err, -errno, "cannot map process file %s", name);
 		} else {
+			(void)madvise(map, (size_t)st.st_size, MADV_DONTFORK); /* or our children would keep its memory alive */
 			rc = ring_file_adopt(file, map, (uint64_t)st.st_size, err);
 			if (rc != 0)
 				munmap(map, (size_t)st.st_size);

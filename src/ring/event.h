@@ -138,13 +138,28 @@ struct event_slot {
 _Static_assert(sizeof(struct event_slot) == 32, "slots are 32 bytes");
 
 /*
- * flags: bits 0-4 field of value, 5-9 field of aux, 10-12 phase, 13 event has cpu and depth, 14 event of a task
+ * flags: bits 0-4 field of value, 5-9 field of aux, 10-12 phase, 13 event has cpu and depth, 14 event of a task, 15 of a stream
  *
  * An event of a task (an asyncio task, a greenlet) comes through the ring of the thread that runs it and belongs on the
  * task's own track: `aux` is the task's number in its process, `value` the name of the task.  Never in a file.
+ *
+ * So does an event of a device's stream, which comes through the ring of whoever saw it end: `aux` is the stream's number in
+ * its process, counted from 0, `value` the name that describes it, a line for each thing that is known, "key=value":
+ *
+ *      kind=opencl          cuda, opencl, hip or other
+ *      index=0              of the device
+ *      name=...             of the device
+ *      totalGlobalMem=...   any number of its properties
+ *                           an empty line; what is before it is the device, the same for all of its streams
+ *      stream=7             number of the stream on its device
+ *      name=...             of the stream
+ *
+ * Or it is something that another thread tells of a thread of the process ("thread=ID" alone) or of the process as a whole
+ * ("process"), and goes to that one's track.
  */
 #define EVENT_FLAG_THREAD 0x2000u
 #define EVENT_FLAG_TASK 0x4000u
+#define EVENT_FLAG_STREAM 0x8000u
 #define EVENT_FLAGS(phase, value_field, aux_field) \
 	((uint16_t)((value_field) | (aux_field) << 5 | (phase) << 10))
 #define EVENT_FLAGS_VALUE(flags) ((flags) & 31u)

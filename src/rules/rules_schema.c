@@ -18,7 +18,7 @@ const struct rules_table rules_tables[] = {
 	{ "trace", "trace", true, "path format events duration_us hosts processes threads devices lost_events" },
 	{ "integrity", "integrity", true, "verdict" },
 	{ "checks", "integrity/checks", false, "name status count detail" },
-	{ "clock", "clock", false, "domain name slope offset_ns error_us assumed_error_us method" },
+	{ "clock", "clock", false, "domain name slope offset_ns error_us assumed_error_us method device_id drift_ppm jumps pairs moved moved_max_us clamped" },
 	{ "summary", "summary", true,
 	  "end_to_end_latency_us total_cpu_time_us total_gpu_time_us total_h2d_us total_d2h_us total_idle_us framework_overhead_us" },
 	{ "timeline_breakdown", "timeline_breakdown", false, "category duration_us percentage" },
@@ -27,6 +27,10 @@ const struct rules_table rules_tables[] = {
 	  "idle_causes_launch_latency_us idle_causes_dependency_us idle_causes_input_us idle_causes_jit_us idle_causes_no_work_us "
 	  "idle_causes_unknown_us window copy_hidden_percent comm_hidden_percent concurrency_mean concurrency_max queue_depth_max "
 	  "queue_depth_mean tensor_core_percent occupancy_percent" },
+	{ "gpus", "gpus", false,
+	  DEVICE " name samples utilization_percent utilization_max_percent memory_utilization_percent memory_used_max_bytes "
+	  "memory_total_bytes program_memory_max_bytes sm_clock_mhz sm_clock_limit_mhz memory_clock_mhz memory_clock_limit_mhz power_w "
+	  "power_max_w power_limit_w energy_j temperature_max_c throttled_percent throttled_power_percent throttled_thermal_percent" },
 	{ "windows", "devices/windows", false, DEVICE " name from_us " WINDOW " comm_us copy_us work" },
 	{ "gap_lengths", "devices/gap_lengths", false, DEVICE " length count total_us" },
 	{ "longest_gaps", "devices/longest_gaps", false, DEVICE " start_us duration_us cause blocking_call on_top launch next" },

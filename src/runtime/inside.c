@@ -4,6 +4,7 @@
 #include "runtime/inside.h"
 
 #include "inferscope.h"
+#include "runtime/flush.h"
 #include "runtime/torch.h"
 
 extern const struct inferscope_ops inferscope_api;
@@ -31,6 +32,7 @@ static const struct inferscope_inside inside = {
 	.note = inferscope_note,
 	.torch_start = inferscope_torch_start,
 	.torch_stop = inferscope_torch_stop,
+	.flush = inferscope_flush,
 };
 
 __attribute__((visibility("default"))) const struct inferscope_inside *inferscope_inside(uint32_t version)

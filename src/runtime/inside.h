@@ -11,7 +11,7 @@
 
 #include "runtime/emit.h"
 
-#define INFERSCOPE_INSIDE 1u /* raise it whenever anything changes in runtime.h, ring/producer.h or here */
+#define INFERSCOPE_INSIDE 2u /* raise it whenever anything changes in runtime.h, ring/producer.h or here */
 
 #define INFERSCOPE_TORCH_SHAPES 1u
 
@@ -31,6 +31,7 @@ struct inferscope_inside {
 	 * note says why; -2: the same, but emit_itt() may (torch.h). */
 	int (*torch_start)(uint32_t flags);
 	void (*torch_stop)(void);
+	void (*flush)(void); /* flush.h; without the language's lock, since it may wait for other threads */
 };
 
 /* NULL for another release's.  Joins the session that the environment names, if that has not been done. */

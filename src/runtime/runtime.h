@@ -10,6 +10,7 @@
  *      open.c     slices that end out of order
  *      api.c      the calls of include/inferscope.h
  *      inside.c   what a language's extension gets: the same, without the names' detour
+ *      flush.c    what doors of GPUs have still to write
  *      note.c     a sentence for the user, told by the recorder
  *      nvtx*.c, itt*.c, torch*.c     the doors of others; ranges.c, arena.c, wide.c serve them
  */

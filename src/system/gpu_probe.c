@@ -60,7 +60,7 @@ void gpu_driver_look(struct gpu_driver *ret, const char *root)
 		     (is_there(root, "/dev/dxg") && is_there(root, "/usr/lib/wsl/lib/libcuda.so.1"));
 }
 
-bool gpu_nsys_there(void)
+bool gpu_nsys_find(char *ret, size_t size)
 {
 	const char *path = getenv("PATH");
 	char file[4096];
@@ -70,8 +70,11 @@ bool gpu_nsys_there(void)
 
 		if (n > 0 && n < sizeof file - 8) {
 			snprintf(file, sizeof file, "%.*s/nsys", (int)n, path);
-			if (access(file, X_OK) == 0)
+			if (access(file, X_OK) == 0) {
+				if (ret)
+					snprintf(ret, size, "%s", file);
 				return true;
+			}
 		}
 		path += n + (path[n] == ':');
 	}

@@ -28,8 +28,8 @@ struct gpu_cupti {
 /* Where the loader looks, then CUDA_HOME, CUDA_PATH and /usr/local/cuda*. */
 void gpu_cupti_try(struct gpu_cupti *ret);
 
-/* Nsight Systems, which records device work by itself: on PATH? */
-bool gpu_nsys_there(void);
+/* Nsight Systems, which records device work by itself: the path of its command, as PATH has it (ret may be NULL).  False: none. */
+bool gpu_nsys_find(char *ret, size_t size);
 
 /* The last part of the path of a library that is CUDA's, or works with it; NULL when it is none. */
 const char *gpu_library_name(const char *path);

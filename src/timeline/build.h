@@ -4,7 +4,8 @@
  * timeline_build() runs these in turn: clocks (how ticks become nanoseconds),
  * load (blocks become columns, in the order slices end), world (tracks,
  * processes, devices), order (by track and begin), nesting, correlate, flows,
- * steps.  Times are absolute nanoseconds until order makes them relative.
+ * causality, steps.  Times are absolute nanoseconds until order makes them
+ * relative.
  */
 #ifndef TIMELINE_BUILD_H
 #define TIMELINE_BUILD_H
@@ -29,6 +30,14 @@ struct domain_span {
 	bool used;
 };
 
+/* A device's clock was read at `time`. */
+struct device_pair {
+	int64_t time, device; /* ns */
+	double width, miss;   /* ns: of the bracket; how far the line before was off */
+	uint32_t track, domain;
+	uint32_t owner;       /* the device, once tracks are known */
+};
+
 struct ranges_open; /* ranges.c */
 struct details_open; /* details.c */
 
@@ -46,8 +55,11 @@ struct builder {
 
 	struct flow_point *flows;
 	size_t flow_count, flow_capacity;
+	struct device_pair *pairs;
+	size_t pair_count, pair_capacity;
 	struct ranges_open *open_ranges;
 	struct details_open *open_details;
+	bool origins;   /* are wanted */
 	bool finishing; /* the slices that never ended are coming */
 };
 
@@ -71,6 +83,12 @@ static inline int64_t clocks_ns(const struct builder *b, uint32_t domain, int64_
 {
 	return domain < TRACE_DOMAIN_MAX ? time_add(trace_reader_ns(b->reader, domain, ticks), b->domains[domain].shift) : ticks;
 }
+/* Whether a recorder of ours read this clock: what other tools made is left as they made it. */
+bool clocks_are_ours(const struct builder *b, uint32_t domain);
+
+/* clock_pairs.c: pairs of readings on tracks of devices; then a clock for each device that has some. */
+int pairs_take(struct builder *b, const struct trace_batch *batch, uint32_t track, uint32_t i);
+int pairs_describe(struct builder *b, int64_t start);
 
 /* load.c */
 int load_blocks(struct builder *b, const struct timeline_options *options, struct error *err);
@@ -111,6 +129,7 @@ int world_streams(struct builder *b); /* once slices are in order */
 /* order.c */
 int64_t order_from_start(struct builder *b); /* times become relative; returns to what */
 int order_slices(struct builder *b);
+int order_again(struct builder *b); /* work of devices was moved */
 int order_points(struct builder *b);
 
 /* nesting.c */
@@ -120,7 +139,9 @@ void nesting_find(struct timeline *t);
 int correlate_launches(struct builder *b);
 /* flows.c: uses links, may add some, and leaves in `flows` the other arrows. */
 int flows_match(struct builder *b);
-/* correlate.c, after both: `work`, and the counts. */
+/* causality.c, after both: a bound for the clocks of devices, or a correction; *ret_moved tells that order has to be made again. */
+int causality_apply(struct builder *b, bool *ret_moved);
+/* correlate.c, after all of these: `work`, and the counts. */
 int correlate_finish(struct builder *b);
 
 /* steps.c */

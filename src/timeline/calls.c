@@ -82,7 +82,7 @@ static const struct rule gpu_rules[] = {
 	{ NULL, WHOLE, CALL_OTHER },
 };
 
-/* Whole names.  Whether OpenCL's reads and writes block is an argument; those that matter do. */
+/* Whole names.  Whether OpenCL's reads and writes block is an argument, which our recorder adds to the name. */
 static const struct rule other_rules[] = {
 	{ "runFunction", START, CALL_LAUNCH }, /* MTIA */
 	{ "clEnqueueNDRangeKernel", START, CALL_LAUNCH },
@@ -92,6 +92,9 @@ static const struct rule other_rules[] = {
 	{ "clEnqueueWrite", START, CALL_COPY },
 	{ "clEnqueueMap", START, CALL_COPY },
 	{ "clEnqueueSVMMemcpy", START, CALL_COPY },
+	{ "clEnqueueSVMMap", START, CALL_COPY },
+	{ "clEnqueueSVMUnmap", WHOLE, CALL_COPY_ASYNC },
+	{ "clEnqueueCommandBufferKHR", WHOLE, CALL_GRAPH_LAUNCH },
 	{ "clEnqueueCopy", START, CALL_COPY_ASYNC },
 	{ "clEnqueueUnmap", START, CALL_COPY_ASYNC },
 	{ "clEnqueueMigrate", START, CALL_COPY_ASYNC },
@@ -110,7 +113,7 @@ static const struct rule other_rules[] = {
 	{ "clSVMAlloc", WHOLE, CALL_ALLOC },
 	{ "clReleaseMemObject", WHOLE, CALL_FREE },
 	{ "clSVMFree", WHOLE, CALL_FREE },
-	{ "clBuildProgram", WHOLE, CALL_COMPILE },
+	{ "clBuildProgram", START, CALL_COMPILE },
 	{ "clCompileProgram", WHOLE, CALL_COMPILE },
 	{ "clLinkProgram", WHOLE, CALL_COMPILE },
 	{ "clCreateProgramWithIL", START, CALL_COMPILE },
@@ -191,7 +194,7 @@ enum call_class call_classify(const char *name, size_t size)
 	struct text whole = without_version((struct text){ name, size }), stem = without_library(whole);
 	enum call_class class = stem.data ? apply(gpu_rules, stem) : apply(other_rules, whole);
 
-	if (class == CALL_COPY && stem.data && memmem(stem.data, stem.size, "Async", 5))
+	if (class == CALL_COPY && ((stem.data && memmem(stem.data, stem.size, "Async", 5)) || ends_with(whole, " (non-blocking)")))
 		return CALL_COPY_ASYNC;
 	return class;
 }

@@ -135,13 +135,20 @@ static double error_of(const struct builder *b, uint32_t d)
 	return -1;
 }
 
+bool clocks_are_ours(const struct builder *b, uint32_t domain)
+{
+	const struct trace_clock *clock = domain < TRACE_DOMAIN_MAX ? trace_reader_clock(b->reader, domain) : NULL;
+
+	return clock && clock->kind != CLOCK_KIND_NANOSECONDS && clock->kind != CLOCK_KIND_REALTIME;
+}
+
 int clocks_describe(struct builder *b, int64_t start)
 {
 	struct timeline *t = b->t;
 
 	for (uint32_t d = 0; d < TRACE_DOMAIN_MAX; d++)
 		t->clock_count += b->domains[d].used;
-	t->clocks = calloc((size_t)t->clock_count + 1, sizeof *t->clocks);
+	t->clocks = calloc((size_t)t->clock_count + t->device_count + 2, sizeof *t->clocks); /* a device may be adopted */
 	if (!t->clocks)
 		return -ENOMEM;
 	t->clock_count = 0;
@@ -157,8 +164,9 @@ int clocks_describe(struct builder *b, int64_t start)
 			.offset_ns = time_subtract(clocks_ns(b, d, 0), start),
 			.error_ns = error_of(b, d),
 			.method = b->domains[d].method,
+			.drift_ppm = NAN,
 		};
 	}
 	t->start_ns = b->realtime_known ? time_add(start, b->realtime_offset) : 0;
-	return 0;
+	return pairs_describe(b, start);
 }

@@ -41,11 +41,27 @@ static bool waits_in_graph(const struct timeline *t, uint32_t before, const stru
 	       call_class_of(t, gap->launch) == CALL_GRAPH_LAUNCH && slice_end(t, gap->launch) < gap->end;
 }
 
+/* Drivers may compile at the first launch, on the side of the device: a slice of its stream right before the work. */
+static bool was_compiled(const struct timeline *t, const struct gap_look *l)
+{
+	const struct timeline_gap *gap = l->gap;
+	uint32_t before = gap->next - 1;
+	int64_t from, to;
+
+	if (gap->next == 0 || timeline_track_of(t, before) != timeline_track_of(t, gap->next) || call_class_of(t, before) != CALL_COMPILE)
+		return false;
+	from = t->begin[before] > gap->begin ? t->begin[before] : gap->begin;
+	to = t->end[before] < gap->end ? t->end[before] : gap->end;
+	return half_of(to - from, gap);
+}
+
 static enum idle_cause device_cause(const struct gap_builder *g, const struct gap_look *l)
 {
 	const struct timeline *t = g->b->t;
 	const struct timeline_gap *gap = l->gap;
 
+	if (was_compiled(t, l))
+		return IDLE_JIT;
 	if (waits_in_graph(t, l->before, gap))
 		return IDLE_DEPENDENCY;
 	if (g->b->waits[gap->next] && (t->begin[gap->launch] <= gap->begin || gap->end - l->split > IDLE_LAUNCH_MAX))

@@ -9,6 +9,8 @@
 struct load {
 	struct builder *b;
 	const struct trace_batch *batch; /* at hand; NULL when all blocks are read */
+	size_t *fed; /* blocks in the order in which they were fed to the pairing; NULL unless origins are wanted */
+	size_t fed_count, fed_capacity;
 };
 
 /* The columns grow together: all have room for slice_capacity. */
@@ -16,7 +18,7 @@ static int reserve_slice(struct builder *b)
 {
 	struct timeline *t = b->t;
 	size_t want = (size_t)t->slice_count + 1, capacity = b->slice_capacity;
-	size_t same[7] = { capacity, capacity, capacity, capacity, capacity, capacity, capacity };
+	size_t same[8] = { capacity, capacity, capacity, capacity, capacity, capacity, capacity, capacity };
 
 	if (want <= capacity)
 		return 0;
@@ -25,7 +27,8 @@ static int reserve_slice(struct builder *b)
 	if (ROOM_FOR(t->begin, same[0], want) < 0 || ROOM_FOR(t->end, same[1], want) < 0 ||
 	    ROOM_FOR(t->name, same[2], want) < 0 || ROOM_FOR(t->detail, same[3], want) < 0 ||
 	    ROOM_FOR(b->track, same[4], want) < 0 || ROOM_FOR(t->kind, same[5], want) < 0 ||
-	    ROOM_FOR(t->flags, same[6], want) < 0 || ROOM_FOR(t->depth, capacity, want) < 0)
+	    ROOM_FOR(t->flags, same[6], want) < 0 || (b->origins && ROOM_FOR(t->origin, same[7], want) < 0) ||
+	    ROOM_FOR(t->depth, capacity, want) < 0)
 		return -ENOMEM;
 	b->slice_capacity = capacity;
 	return 0;
@@ -41,9 +44,16 @@ static uint8_t flags_of(const struct trace_slice *slice)
 /* A slice that never ended lasts as long as anything of its clock. */
 static int64_t end_of(const struct load *load, const struct trace_slice *slice, uint32_t domain)
 {
-	const struct domain_span *span = &load->b->domains[domain];
+	const struct domain_span *span = domain < TRACE_DOMAIN_MAX ? &load->b->domains[domain] : NULL;
 
-	return load->batch ? clocks_ns(load->b, domain, slice->end) : time_add(span->last, span->shift);
+	return load->batch || !span ? clocks_ns(load->b, domain, slice->end) : time_add(span->last, span->shift);
+}
+
+static uint64_t origin_of(const struct load *load, const struct trace_slice *slice)
+{
+	if (slice->feed == 0 || slice->feed > load->fed_count)
+		return TIMELINE_NO_ORIGIN;
+	return (uint64_t)load->fed[slice->feed - 1] << TIMELINE_ORIGIN_BITS | slice->feed_event;
 }
 
 static int collective_of(struct builder *b, const struct trace_slice *slice, uint32_t row)
@@ -72,6 +82,8 @@ static int take_slice(void *arg, const struct trace_slice *slice)
 		rc = details_of(b, load->batch, slice, &t->detail[row]);
 	if (rc < 0)
 		return rc;
+	if (t->origin)
+		t->origin[row] = origin_of(load, slice);
 	t->begin[row] = clocks_ns(b, domain, slice->begin);
 	t->end[row] = end_of(load, slice, domain);
 	if (t->end[row] < t->begin[row])
@@ -140,7 +152,9 @@ static int take_event(struct builder *b, const struct trace_batch *batch, uint32
 
 	if (kind == EVENT_LOST)
 		count_lost(b->t, batch, i);
-	if (kind == EVENT_LOST || kind == EVENT_CLOCK_PAIR)
+	if (kind == EVENT_CLOCK_PAIR)
+		return pairs_take(b, batch, track, i);
+	if (kind == EVENT_LOST)
 		return 0;
 	switch (batch->phase[i]) {
 	case PHASE_INSTANT:
@@ -159,15 +173,23 @@ static int take_event(struct builder *b, const struct trace_batch *batch, uint32
 
 /* ---- Blocks ---- */
 
-static int note_domain(struct builder *b, uint32_t track, uint32_t domain)
+/* Also tracks that have no events have their place. */
+static int reach_tracks(struct builder *b, size_t count)
 {
 	size_t before = b->track_limit;
 
-	if (ROOM_FOR(b->track_domain, b->track_limit, (size_t)track + 1) < 0)
+	if (ROOM_FOR(b->track_domain, b->track_limit, count) < 0)
 		return -ENOMEM;
 	for (size_t i = before; i < b->track_limit; i++)
 		b->track_domain[i] = UINT16_MAX;
-	b->track_domain[track] = (uint16_t)domain;
+	return 0;
+}
+
+static int note_domain(struct builder *b, uint32_t track, uint32_t domain)
+{
+	if (reach_tracks(b, (size_t)track + 1) < 0)
+		return -ENOMEM;
+	b->track_domain[track] = domain < TRACE_DOMAIN_MAX ? (uint16_t)domain : UINT16_MAX;
 	if (b->t->track_count <= track)
 		b->t->track_count = track + 1;
 	return 0;
@@ -208,27 +230,44 @@ static int take_batch(struct load *load, struct trace_pairing *pairing, const st
 	return rc;
 }
 
+static int note_fed(struct load *load, size_t block)
+{
+	if (!load->b->origins)
+		return 0;
+	if (ROOM_FOR(load->fed, load->fed_capacity, load->fed_count + 1) < 0)
+		return -ENOMEM;
+	load->fed[load->fed_count++] = block;
+	return 0;
+}
+
 /* Blocks that cannot be read are in the reader's report; the others still count. */
 static int read_blocks(struct load *load, struct trace_pairing *pairing, const struct timeline_options *options)
 {
 	struct trace_reader *r = load->b->reader;
 	struct trace_batch batch = TRACE_BATCH_INIT;
-	size_t count = trace_reader_block_count(r);
-	int rc = 0;
+	size_t first = 0, count = trace_reader_block_count(r);
+	int rc = reach_tracks(load->b, trace_reader_track_count(r));
 
-	for (size_t i = 0; i < count && rc == 0; i++) {
+	if (options && options->windowed)
+		trace_reader_window(r, trace_reader_ticks_from_start_ns(r, 0, options->from_ns),
+				    trace_reader_ticks_from_start_ns(r, 0, options->to_ns), &first, &count);
+	for (size_t i = first; i < count && rc == 0; i++) {
 		struct error damage;
 		int decoded = trace_reader_decode(r, i, &batch, &damage);
 
 		if (decoded == -ENOMEM)
 			rc = decoded;
 		else if (decoded == 0)
+			rc = note_fed(load, i);
+		if (rc == 0 && decoded == 0)
 			rc = take_batch(load, pairing, &batch);
 		if (options && options->progress && i % 16 == 0)
-			options->progress(options->progress_arg, i, count);
+			options->progress(options->progress_arg, i - first, count - first);
+		if (rc == 0 && options && options->stop && i % 16 == 0 && options->stop(options->stop_arg))
+			rc = -ECANCELED;
 	}
 	if (rc == 0 && options && options->progress)
-		options->progress(options->progress_arg, count, count);
+		options->progress(options->progress_arg, count - first, count - first);
 	load->batch = NULL;
 	trace_batch_release(&batch);
 	return rc;
@@ -244,6 +283,8 @@ static void trim(struct builder *b)
 	ROOM_TRIM(t->detail, t->slice_count);
 	ROOM_TRIM(t->kind, t->slice_count);
 	ROOM_TRIM(t->flags, t->slice_count);
+	if (t->origin)
+		ROOM_TRIM(t->origin, t->slice_count);
 	ROOM_TRIM(t->depth, t->slice_count);
 	ROOM_TRIM(b->track, t->slice_count);
 	ROOM_TRIM(t->details, t->detail_count);
@@ -258,6 +299,7 @@ int load_blocks(struct builder *b, const struct timeline_options *options, struc
 	struct trace_pairing *pairing;
 	int rc = trace_pairing_new(&pairing);
 
+	b->origins = options && options->origins;
 	if (rc == 0)
 		rc = reserve_slice(b); /* columns are never NULL */
 	if (rc == 0)
@@ -265,6 +307,7 @@ int load_blocks(struct builder *b, const struct timeline_options *options, struc
 	if (rc == 0)
 		rc = trace_pairing_finish(pairing, INT64_MAX, take_slice, &load);
 	trace_pairing_free(pairing);
+	free(load.fed);
 	ranges_finish(b);
 	details_release(b);
 	ranges_release(b);

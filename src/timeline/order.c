@@ -7,13 +7,30 @@
 
 /* ---- Times since the start ---- */
 
+/* Times of devices come through their clocks, and can be anything: they start nothing where a recorder of ours saw the host. */
+static bool may_start(const struct builder *b, uint32_t slice)
+{
+	return !timeline_is_device_work(b->t->kind[slice]) || !clocks_are_ours(b, b->track_domain[b->track[slice]]);
+}
+
+static int64_t earliest_slice(const struct builder *b)
+{
+	const struct timeline *t = b->t;
+	int64_t start = INT64_MAX, any = INT64_MAX;
+
+	for (uint32_t i = 0; i < t->slice_count; i++) {
+		any = t->begin[i] < any ? t->begin[i] : any;
+		if (t->begin[i] < start && may_start(b, i))
+			start = t->begin[i];
+	}
+	return start == INT64_MAX ? any : start;
+}
+
 static int64_t earliest(const struct builder *b)
 {
 	const struct timeline *t = b->t;
-	int64_t start = INT64_MAX;
+	int64_t start = earliest_slice(b);
 
-	for (uint32_t i = 0; i < t->slice_count; i++)
-		start = t->begin[i] < start ? t->begin[i] : start;
 	for (uint32_t i = 0; i < t->point_count; i++)
 		start = t->points[i].time < start ? t->points[i].time : start;
 	for (uint32_t i = 0; i < t->range_count; i++)
@@ -146,6 +163,7 @@ static int sort_tracks(const struct timeline *t, uint32_t *order)
 		return 0;                                                                                              \
 	}
 DEFINE_GATHER(int64_t)
+DEFINE_GATHER(uint64_t)
 DEFINE_GATHER(uint32_t)
 DEFINE_GATHER(uint8_t)
 
@@ -164,7 +182,8 @@ static int move_columns(struct timeline *t, const uint32_t *order)
 	if (is_identity(order, n))
 		return 0;
 	if (gather_int64_t(&t->begin, order, n) < 0 || gather_int64_t(&t->end, order, n) < 0 || gather_uint32_t(&t->name, order, n) < 0 ||
-	    gather_uint32_t(&t->detail, order, n) < 0 || gather_uint8_t(&t->kind, order, n) < 0 || gather_uint8_t(&t->flags, order, n) < 0)
+	    gather_uint32_t(&t->detail, order, n) < 0 || gather_uint8_t(&t->kind, order, n) < 0 || gather_uint8_t(&t->flags, order, n) < 0 ||
+	    (t->origin && gather_uint64_t(&t->origin, order, n) < 0))
 		return -ENOMEM;
 	return 0;
 }
@@ -212,6 +231,18 @@ int order_slices(struct builder *b)
 	if (rc == 0)
 		rc = renumber_collectives(t);
 	return rc;
+}
+
+int order_again(struct builder *b)
+{
+	struct timeline *t = b->t;
+	int rc;
+
+	for (uint32_t i = 0; i < t->slice_count; i++)
+		t->parent[i] = i;
+	rc = sort_tracks(t, t->parent);
+	rc = rc ? rc : move_columns(t, t->parent);
+	return rc ? rc : renumber_collectives(t);
 }
 
 /* ---- Points ---- */

@@ -129,8 +129,9 @@ void ranges_finish(struct builder *b)
 {
 	for (uint32_t i = 0; i < b->t->range_count; i++) {
 		struct timeline_range *range = &b->t->ranges[i];
-		const struct domain_span *domain = &b->domains[b->track_domain[range->track]];
-		int64_t last = time_add(domain->last, domain->shift);
+		uint16_t number = b->track_domain[range->track];
+		const struct domain_span *domain = number < TRACE_DOMAIN_MAX ? &b->domains[number] : NULL;
+		int64_t last = domain ? time_add(domain->last, domain->shift) : range->end;
 
 		if (range->flags & SLICE_OPEN && range->end < last)
 			range->end = last;

@@ -125,6 +125,7 @@ struct series {
 struct series_table {
 	struct series *items;
 	size_t capacity, used;
+	struct series_key *keys; /* by name */
 };
 
 static bool is_number_part(char c)
@@ -183,7 +184,7 @@ static struct series *place_of(const struct series_table *table, uint64_t hash, 
 
 static int grow(struct series_table *table)
 {
-	struct series_table larger = { .capacity = table->capacity ? table->capacity * 2 : 64, .used = table->used };
+	struct series_table larger = { .capacity = table->capacity ? table->capacity * 2 : 64, .used = table->used, .keys = table->keys };
 
 	larger.items = calloc(larger.capacity, sizeof *larger.items);
 	if (!larger.items)
@@ -217,32 +218,42 @@ static bool inside_operator(const struct timeline *t, uint32_t slice)
 	return false;
 }
 
-static bool can_be_step(const struct timeline *t, uint32_t slice)
-{
-	size_t size;
-	const char *name = timeline_string(t, t->name[slice], &size);
-
-	return t->kind[slice] == EVENT_SCOPE && !(t->flags[slice] & (SLICE_OPEN | SLICE_BEGIN_UNKNOWN)) && t->name[slice] != 0 &&
-	       !steps_is_loader(name, size);
-}
-
+/* What a name says, found out once. */
 struct series_key {
 	uint64_t hash;
 	uint8_t rank;
+	bool known, loader;
 };
 
-static struct series_key key_of(const struct timeline *t, uint32_t slice)
+static struct series_key read_name(const struct timeline *t, uint32_t name)
 {
 	size_t size;
-	const char *name = timeline_string(t, t->name[slice], &size);
-	size_t stem = stem_size(name, size);
+	const char *text = timeline_string(t, name, &size);
+	size_t stem = stem_size(text, size);
 
-	return (struct series_key){ hash_of(name, stem), rank_of(name, stem) };
+	return (struct series_key){ hash_of(text, stem), rank_of(text, stem), true, steps_is_loader(text, size) };
+}
+
+static struct series_key key_of(const struct timeline *t, const struct series_table *table, uint32_t slice)
+{
+	uint32_t name = t->name[slice];
+
+	if (name >= t->string_count)
+		return read_name(t, name);
+	if (!table->keys[name].known)
+		table->keys[name] = read_name(t, name);
+	return table->keys[name];
+}
+
+static bool can_be_step(const struct timeline *t, const struct series_table *table, uint32_t slice)
+{
+	return t->kind[slice] == EVENT_SCOPE && !(t->flags[slice] & (SLICE_OPEN | SLICE_BEGIN_UNKNOWN)) && t->name[slice] != 0 &&
+	       !key_of(t, table, slice).loader;
 }
 
 static int count_scope(const struct timeline *t, struct series_table *table, uint32_t track, uint32_t slice)
 {
-	struct series_key key = key_of(t, slice);
+	struct series_key key = key_of(t, table, slice);
 	struct series *s;
 
 	if (table->used * 2 >= table->capacity && grow(table) < 0)
@@ -331,7 +342,7 @@ static int64_t number_of(const struct timeline *t, uint32_t slice, int64_t other
 }
 
 /* Parts of one range follow each other without a gap: they are one step. */
-static int add_series(struct timeline *t, size_t *capacity, const struct series *s)
+static int add_series(struct timeline *t, const struct series_table *table, size_t *capacity, const struct series *s)
 {
 	const struct timeline_track *track = &t->tracks[s->track];
 	struct timeline_step *last = NULL;
@@ -342,7 +353,7 @@ static int add_series(struct timeline *t, size_t *capacity, const struct series 
 	for (uint32_t i = track->first; i < track->first + track->count && rc == 0; i++) {
 		struct timeline_step step = { t->begin[i], t->end[i], track->process, 0, t->name[i], i };
 
-		if (!can_be_step(t, i) || key_of(t, i).hash != s->hash)
+		if (!can_be_step(t, table, i) || key_of(t, table, i).hash != s->hash)
 			continue;
 		if (part && step.begin - last->end <= TIMELINE_ROUNDING) {
 			last->end = step.end;
@@ -358,26 +369,27 @@ static int add_series(struct timeline *t, size_t *capacity, const struct series 
 
 static int find_scopes(struct timeline *t, size_t *capacity)
 {
-	struct series_table table = { 0 };
+	struct series_table table = { .keys = calloc((size_t)t->string_count + 1, sizeof *table.keys) };
 	const struct series **chosen = NULL;
-	int rc = 0;
+	int rc = table.keys ? 0 : -ENOMEM;
 
 	for (uint32_t k = 0; k < t->track_count && rc == 0; k++) {
 		const struct timeline_track *track = &t->tracks[k];
 
 		for (uint32_t i = track->first; on_host(track) && i < track->first + track->count && rc == 0; i++)
-			if (can_be_step(t, i))
+			if (can_be_step(t, &table, i))
 				rc = count_scope(t, &table, k, i);
 	}
 	if (rc == 0 && !(chosen = choose_series(t, &table)))
 		rc = -ENOMEM;
 	for (uint32_t p = 0; p <= t->process_count && rc == 0; p++)
 		if (chosen[p]) {
-			rc = add_series(t, capacity, chosen[p]);
+			rc = add_series(t, &table, capacity, chosen[p]);
 			t->step_source = STEPS_SCOPE;
 		}
 	free(chosen);
 	free(table.items);
+	free(table.keys);
 	return rc;
 }
 

@@ -35,22 +35,58 @@ static int classify_calls(struct timeline *t)
 	return 0;
 }
 
+/* What launched what, and arrows; once more if the work of devices was moved. */
+static int link_slices(struct builder *b)
+{
+	struct timeline *t = b->t;
+	int rc;
+
+	memset(t->link, 0xff, (size_t)t->slice_count * sizeof *t->link); /* TIMELINE_NONE */
+	free(t->flows);
+	t->flows = NULL;
+	t->flow_count = 0;
+	rc = correlate_launches(b);
+	return rc ? rc : flows_match(b);
+}
+
+static int link_again(struct builder *b)
+{
+	int rc = order_again(b);
+
+	if (rc < 0)
+		return rc;
+	nesting_find(b->t);
+	return link_slices(b);
+}
+
 static int find_relations(struct builder *b)
 {
 	struct timeline *t = b->t;
+	bool moved = false;
 	int rc;
 
 	t->link = malloc(((size_t)t->slice_count + 1) * sizeof *t->link);
 	if (!t->link)
 		return -ENOMEM;
-	memset(t->link, 0xff, (size_t)t->slice_count * sizeof *t->link); /* TIMELINE_NONE */
 	nesting_find(t);
 	rc = world_streams(b);
 	rc = rc ? rc : classify_calls(t);
-	rc = rc ? rc : correlate_launches(b);
-	rc = rc ? rc : flows_match(b);
+	rc = rc ? rc : link_slices(b);
+	rc = rc ? rc : causality_apply(b, &moved);
+	if (rc == 0 && moved)
+		rc = link_again(b);
 	rc = rc ? rc : correlate_finish(b);
 	return rc ? rc : steps_find(t);
+}
+
+/* What is described here is on the timeline's own clock from now on. */
+static int set_start(struct builder *b)
+{
+	const struct trace_reader *r = b->reader;
+	int64_t start = order_from_start(b);
+
+	b->t->origin_ns = time_subtract(start, trace_reader_ns(r, 0, trace_reader_ticks_from_start_ns(r, 0, 0)));
+	return clocks_describe(b, start);
 }
 
 static int build(struct builder *b, const struct timeline_options *options, struct error *err)
@@ -62,7 +98,7 @@ static int build(struct builder *b, const struct timeline_options *options, stru
 	if (rc < 0)
 		return rc;
 	rc = world_describe(b);
-	rc = rc ? rc : clocks_describe(b, order_from_start(b));
+	rc = rc ? rc : set_start(b);
 	rc = rc ? rc : order_slices(b);
 	rc = rc ? rc : order_points(b);
 	rc = rc ? rc : looks_order(b);
@@ -88,6 +124,7 @@ int timeline_build(struct timeline **ret, struct trace_reader *reader, const str
 	free(b->track);
 	free(b->track_domain);
 	free(b->flows);
+	free(b->pairs);
 	free(b);
 	if (rc < 0)
 		timeline_free(t);
@@ -109,6 +146,7 @@ void timeline_free(struct timeline *t)
 	free(t->depth);
 	free(t->kind);
 	free(t->flags);
+	free(t->origin);
 	free(t->details);
 	free(t->work);
 	free(t->tracks);

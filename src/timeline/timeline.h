@@ -31,6 +31,9 @@
 #define TIMELINE_ROUNDING 1000 /* ns by which a slice may outlive the one around it and still be inside: other tools round */
 #define TIMELINE_SLICE_BYTES 36 /* begin 8, end 8, name 4, parent 4, link 4, detail 4, depth 2, kind 1, flags 1 */
 
+#define TIMELINE_ORIGIN_BITS 20
+#define TIMELINE_NO_ORIGIN UINT64_MAX
+
 /* flags of a slice */
 #define SLICE_OPEN 1u        /* never ended: end is as far as it is known to have come */
 #define SLICE_CROSSES 2u     /* on a thread: ends after the slice it began in; parent is the one it began in */
@@ -146,11 +149,22 @@ enum step_source { STEPS_NONE, STEPS_PROFILER, STEPS_SCOPE, STEPS_REPETITION };
 
 struct timeline_clock {
 	uint32_t domain;
-	uint32_t name;       /* of the domain */
+	uint32_t name;       /* of the domain, or of the device */
 	double slope;        /* nanoseconds of the timeline for one of this clock's ticks */
 	int64_t offset_ns;   /* of its zero, on the timeline */
 	double error_ns;     /* bound; negative: not known */
-	const char *method;  /* "pairs", "nominal", "as_given", "start_aligned" */
+	const char *method;  /* "pairs", "nominal", "as_given", "start_aligned", "causality" */
+
+	/* A device's, whose work is in the domain already; the rest is 0 and not known for others. */
+	bool of_device;
+	uint32_t device;
+	double drift_ppm;    /* by which it is fast; NAN: not known */
+	uint32_t jumps;      /* times that it was set */
+	uint32_t pairs;      /* of readings */
+	/* Work that began before its launch or ended after a wait for it: moved with what is around it, or alone. */
+	uint64_t moved, clamped;
+	int64_t moved_most;  /* ns; of those that were moved with others */
+	double error_least;  /* ns: where there is no bound, at least this much has to be expected */
 };
 
 struct timeline {
@@ -165,6 +179,7 @@ struct timeline {
 	uint16_t *depth;
 	uint8_t *kind;    /* enum event_kind */
 	uint8_t *flags;
+	uint64_t *origin; /* of its begin: block << TIMELINE_ORIGIN_BITS | event, or TIMELINE_NO_ORIGIN; NULL unless it was asked for */
 
 	struct timeline_detail *details;
 	uint32_t detail_count;
@@ -203,6 +218,7 @@ struct timeline {
 	uint8_t *call_class; /* enum call_class of each string number that is the name of a runtime call; else 0 */
 	uint32_t string_count;
 
+	int64_t origin_ns; /* time 0, since the start of the trace as trace_reader_since_start_ns() counts it */
 	int64_t start_ns;  /* realtime of time 0, ns since 1970; 0 when not known */
 	int64_t duration;  /* the largest end */
 	uint64_t events;   /* of the trace, of all kinds */
@@ -219,6 +235,14 @@ struct timeline_options {
 	/* Called now and then with blocks read and blocks in all; may be NULL. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;
+	/* Asked as often while events are read; true ends it with -ECANCELED.  May be NULL. */
+	bool (*stop)(void *arg);
+	void *stop_arg;
+	/* Only the blocks of events that have to be read to know this part of the run, which may reach further than it; since the start
+	 * of the trace.  Of slices that began before these blocks only the names and times are known. */
+	bool windowed;
+	int64_t from_ns, to_ns;
+	bool origins; /* keep where in the file slices are from, for what the timeline has not: 8 more bytes a slice */
 };
 
 int timeline_build(struct timeline **ret, struct trace_reader *reader, const struct timeline_options *options, struct error *err);

@@ -183,6 +183,8 @@ static int report(struct trace_pairing *p, uint32_t track, const struct entry *e
 		.begin = e->begin,
 		.end = end,
 		.cpu = e->cpu,
+		.feed = e->feed,
+		.feed_event = e->event,
 		.end_event = p->event,
 		.parent_name = parent ? parent->name : 0,
 		.parent_kind = parent ? parent->kind : 0,

@@ -24,6 +24,8 @@ struct trace_slice {
 	uint16_t cpu;                    /* at the begin; EVENT_CPU_UNKNOWN when not known */
 	const struct trace_batch *batch; /* of the begin or complete event, when it is the batch at hand; else NULL */
 	uint32_t event;                  /* its index there */
+	uint64_t feed;                   /* which batch that was, counted from 1; 0: none that was fed */
+	uint32_t feed_event;             /* and its index there, whether or not it is the batch at hand */
 	uint32_t end_event;              /* index in the batch at hand of the event at which it is reported */
 	uint32_t parent_name;            /* of the slice around it, if its begin was seen; else kind and name are 0 */
 	uint8_t parent_kind;

@@ -32,8 +32,9 @@ SANITIZED = b"__asan_init" in INFERSCOPE.read_bytes()
 PATIENCE = 60  # seconds that nothing here takes unless it hangs
 LOST = 19  # the kind of a `lost` event
 DOOR = BUILD / "python" / "inferscope" / "_door"
-OUR_VARIABLES = {"INFERSCOPE_SESSION", "INFERSCOPE_RUNTIME", "INFERSCOPE_ENABLED"}
-OTHERS_VARIABLES = {"NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64"}  # ours when nobody else has set them
+OUR_VARIABLES = {"INFERSCOPE_SESSION", "INFERSCOPE_RUNTIME", "INFERSCOPE_ENABLED", "INFERSCOPE_OPENCL_LAYERS"}
+# ours when nobody else has set them
+OTHERS_VARIABLES = {"NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64", "CUDA_INJECTION64_PATH", "OPENCL_LAYERS"}
 if (DOOR / "sitecustomize.py").exists():
     OUR_VARIABLES.add("INFERSCOPE_DOOR")
     OTHERS_VARIABLES.add("PYTHONPATH")

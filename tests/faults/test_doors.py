@@ -41,7 +41,7 @@ class Installation:
             path.chmod(0o755)
 
     def run(self, *arguments, **env):
-        clean = {"NVTX_INJECTION64_PATH": "", "INTEL_LIBITTNOTIFY64": "", "PYTHONPATH": ""}
+        clean = {"NVTX_INJECTION64_PATH": "", "INTEL_LIBITTNOTIFY64": "", "CUDA_INJECTION64_PATH": "", "OPENCL_LAYERS": "", "PYTHONPATH": ""}
         return self.place.call(self.program, "run", *arguments, env={**clean, **env})
 
     def environment(self, *options, **env):
@@ -62,7 +62,7 @@ def test_python_comes_through_the_door(tidy, layout):
     given = installed.environment()
     assert given["INFERSCOPE_DOOR"] == given["PYTHONPATH"] == str(installed.door)
     assert given["INFERSCOPE_RUNTIME"] == given["NVTX_INJECTION64_PATH"] == given["INTEL_LIBITTNOTIFY64"] \
-        == str(installed.runtime)
+        == given["CUDA_INJECTION64_PATH"] == given["OPENCL_LAYERS"] == str(installed.runtime)
 
 
 def test_of_several_pythons_the_newest_has_the_package(tidy):
@@ -141,16 +141,18 @@ def test_the_runtime_beside_the_program_comes_first(tidy):
 
 def test_a_door_that_is_taken_is_left_alone(tidy):
     installed = Installation(tidy)
-    taken = {"NVTX_INJECTION64_PATH": "/opt/nsys/tool.so", "INTEL_LIBITTNOTIFY64": "/opt/vtune/collector.so"}
+    taken = {"NVTX_INJECTION64_PATH": "/opt/nsys/tool.so", "INTEL_LIBITTNOTIFY64": "/opt/vtune/collector.so",
+             "CUDA_INJECTION64_PATH": "/opt/nsys/cuda.so"}
 
     given = installed.environment(**taken)
     result = installed.run("/bin/true", **taken)
 
     assert {key: given[key] for key in taken} == taken
-    assert result.lines[:2] == [
+    assert result.lines[:3] == [
         "inferscope: NVTX ranges are not recorded: NVTX_INJECTION64_PATH is already set to /opt/nsys/tool.so",
-        "inferscope: ITT tasks are not recorded: INTEL_LIBITTNOTIFY64 is already set to /opt/vtune/collector.so"]
-    assert len(result.lines) == 3
+        "inferscope: ITT tasks are not recorded: INTEL_LIBITTNOTIFY64 is already set to /opt/vtune/collector.so",
+        "inferscope: CUDA work is not recorded: CUDA_INJECTION64_PATH is already set to /opt/nsys/cuda.so"]
+    assert len(result.lines) == 4
     assert len(installed.run("--log-level", "warn", "/bin/true", **taken).lines) == 1
 
 

@@ -31,6 +31,8 @@ static int start(void **state)
 	unsetenv("PYTHONPATH");
 	unsetenv("NVTX_INJECTION64_PATH");
 	unsetenv("INTEL_LIBITTNOTIFY64");
+	unsetenv("CUDA_INJECTION64_PATH");
+	unsetenv("OPENCL_LAYERS");
 	return 0;
 }
 
@@ -66,14 +68,14 @@ static void the_later_of_two_counts(void **state)
 static void python_finds_us_first(void **state)
 {
 	(void)state;
-	assert_int_equal(doors_open(&variables, RUNTIME, "/our/_door"), 0);
+	assert_int_equal(doors_open(&variables, RUNTIME, "/our/_door", CONFIG_GPU_AUTO), 0);
 	assert_string_equal(value_of("PYTHONPATH"), "/our/_door");
 	assert_string_equal(value_of("INFERSCOPE_DOOR"), "/our/_door");
 	setenv("PYTHONPATH", "", 1);
-	assert_int_equal(doors_open(&variables, RUNTIME, "/our/_door"), 0);
+	assert_int_equal(doors_open(&variables, RUNTIME, "/our/_door", CONFIG_GPU_AUTO), 0);
 	assert_string_equal(value_of("PYTHONPATH"), "/our/_door");
 	setenv("PYTHONPATH", "/mine:/our/_door", 1);
-	assert_int_equal(doors_open(&variables, RUNTIME, "/our/_door"), 0);
+	assert_int_equal(doors_open(&variables, RUNTIME, "/our/_door", CONFIG_GPU_AUTO), 0);
 	assert_string_equal(value_of("PYTHONPATH"), "/our/_door:/mine:/our/_door");
 }
 
@@ -81,20 +83,41 @@ static void a_recording_inside_a_recording(void **state)
 {
 	(void)state;
 	setenv("PYTHONPATH", "/our/_door:/mine", 1);
-	assert_int_equal(doors_open(&variables, RUNTIME, "/our/_door"), 0);
+	assert_int_equal(doors_open(&variables, RUNTIME, "/our/_door", CONFIG_GPU_AUTO), 0);
 	assert_null(value_of("PYTHONPATH")); /* stays as it is */
 	setenv("PYTHONPATH", "/our/_doorstep", 1);
-	assert_int_equal(doors_open(&variables, RUNTIME, "/our/_door"), 0);
+	assert_int_equal(doors_open(&variables, RUNTIME, "/our/_door", CONFIG_GPU_AUTO), 0);
 	assert_string_equal(value_of("PYTHONPATH"), "/our/_door:/our/_doorstep");
 }
 
 static void without_python(void **state)
 {
 	(void)state;
-	assert_int_equal(doors_open(&variables, RUNTIME, NULL), 0);
+	assert_int_equal(doors_open(&variables, RUNTIME, NULL, CONFIG_GPU_AUTO), 0);
+	assert_int_equal(variables.count, 5);
+	assert_string_equal(value_of("NVTX_INJECTION64_PATH"), RUNTIME);
+	assert_string_equal(value_of("INTEL_LIBITTNOTIFY64"), RUNTIME);
+	assert_string_equal(value_of("CUDA_INJECTION64_PATH"), RUNTIME);
+	assert_string_equal(value_of("OPENCL_LAYERS"), RUNTIME);
+	assert_string_equal(value_of("INFERSCOPE_OPENCL_LAYERS"), RUNTIME);
+}
+
+static void gpus_are_left_alone_when_asked(void **state)
+{
+	(void)state;
+	assert_int_equal(doors_open(&variables, RUNTIME, NULL, CONFIG_GPU_OFF), 0);
 	assert_int_equal(variables.count, 2);
 	assert_string_equal(value_of("NVTX_INJECTION64_PATH"), RUNTIME);
 	assert_string_equal(value_of("INTEL_LIBITTNOTIFY64"), RUNTIME);
+}
+
+static void cuda_is_left_to_nsys(void **state)
+{
+	(void)state;
+	assert_int_equal(doors_open(&variables, RUNTIME, NULL, CONFIG_GPU_NSYS), 0);
+	assert_int_equal(variables.count, 4);
+	assert_null(value_of("CUDA_INJECTION64_PATH"));
+	assert_string_equal(value_of("OPENCL_LAYERS"), RUNTIME);
 }
 
 static void a_door_of_others_is_left_alone(void **state)
@@ -104,13 +127,17 @@ static void a_door_of_others_is_left_alone(void **state)
 	(void)state;
 	setenv("NVTX_INJECTION64_PATH", "/opt/nsys/tool.so", 1);
 	setenv("INTEL_LIBITTNOTIFY64", RUNTIME, 1); /* ours already */
-	assert_int_equal(doors_open(&variables, RUNTIME, NULL), 0);
-	assert_int_equal(variables.count, 0);
+	assert_int_equal(doors_open(&variables, RUNTIME, NULL, CONFIG_GPU_AUTO), 0);
+	assert_int_equal(variables.count, 3);
+	assert_null(value_of("NVTX_INJECTION64_PATH"));
+	assert_null(value_of("INTEL_LIBITTNOTIFY64"));
 	assert_true(doors_taken(0, RUNTIME, sentence, sizeof sentence));
 	assert_string_equal(sentence, "NVTX ranges are not recorded: NVTX_INJECTION64_PATH is already set to /opt/nsys/tool.so");
 	assert_true(doors_taken(1, RUNTIME, sentence, sizeof sentence));
 	assert_string_equal(sentence, "");
-	assert_false(doors_taken(2, RUNTIME, sentence, sizeof sentence));
+	assert_true(doors_taken(2, RUNTIME, sentence, sizeof sentence));
+	assert_string_equal(sentence, "");
+	assert_false(doors_taken(3, RUNTIME, sentence, sizeof sentence));
 }
 
 static void an_empty_variable_is_no_door(void **state)
@@ -119,7 +146,7 @@ static void an_empty_variable_is_no_door(void **state)
 
 	(void)state;
 	setenv("NVTX_INJECTION64_PATH", "", 1);
-	assert_int_equal(doors_open(&variables, RUNTIME, NULL), 0);
+	assert_int_equal(doors_open(&variables, RUNTIME, NULL, CONFIG_GPU_AUTO), 0);
 	assert_string_equal(value_of("NVTX_INJECTION64_PATH"), RUNTIME);
 	assert_true(doors_taken(0, RUNTIME, sentence, sizeof sentence));
 	assert_string_equal(sentence, "");
@@ -132,6 +159,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(python_finds_us_first, start, end),
 		cmocka_unit_test_setup_teardown(a_recording_inside_a_recording, start, end),
 		cmocka_unit_test_setup_teardown(without_python, start, end),
+		cmocka_unit_test_setup_teardown(gpus_are_left_alone_when_asked, start, end),
+		cmocka_unit_test_setup_teardown(cuda_is_left_to_nsys, start, end),
 		cmocka_unit_test_setup_teardown(a_door_of_others_is_left_alone, start, end),
 		cmocka_unit_test_setup_teardown(an_empty_variable_is_no_door, start, end),
 	};

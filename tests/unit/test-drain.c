@@ -595,6 +595,65 @@ static void a_task_s_events_keep_their_fields(void **state)
 	trace_reader_close(reader);
 }
 
+static void emit_kernel(struct ring_producer *p, uint64_t time, uint32_t id, uint32_t stream, uint32_t description)
+{
+	uint64_t words[4] = { 0 };
+	slot_word *slot = ring_producer_group(p, 2);
+
+	memcpy(words, "\x0b\0" "\x05\x08\0" "\x4d\0\0\0\0\0\0\0", 13); /* duration: 77 */
+	ring_slot_write(slot, time, description, ring_word_names(id, stream),
+			ring_word_rest(3, 0, EVENT_GPU_KERNEL, 1, EVENT_FLAGS(PHASE_COMPLETE, 0, 0) | EVENT_FLAG_STREAM));
+	ring_slot_write(slot + 4, words[0], words[1], words[2], words[3]);
+	ring_publish_group(p, 2, 1);
+}
+
+#define DEVICE "kind=opencl\nindex=1\nname=made GPU\ntotalGlobalMem=8000000000\nvendor=somebody"
+
+/* Work of devices goes to tracks of their streams; what describes a device the same way is the same one. */
+static void streams_have_their_tracks(void **state)
+{
+	const struct trace_track *track;
+	const struct trace_device *device;
+	struct ring_memory *memory;
+	struct drain_totals drained;
+	struct trace_reader *reader;
+	struct ring_producer *p;
+	struct totals totals;
+	uint32_t serial = 0, id;
+
+	(void)state;
+	start(8, OVERFLOW_WRAP);
+	memory = attach(0, 0);
+	p = ring_producer_open(memory, 0, 0, &serial);
+	id = name(memory, "gemm");
+	emit_kernel(p, 10, id, 0, name(memory, DEVICE "\n\nstream=7\nname=first"));
+	emit_kernel(p, 5, id, 1, name(memory, DEVICE "\n\nstream=9"));
+	emit_kernel(p, 20, id, 0, 0);          /* is known */
+	emit_kernel(p, 21, id, 3, 0);          /* nothing is said of it */
+	emit_kernel(p, 22, id, 1u << 20, 0);   /* nonsense */
+	assert_true(emit(p, 30, EVENT_INSTANT, PHASE_INSTANT, id, 0));
+	reader = finish(&drained, &totals);
+	assert_int_equal(drained.recorded, 5);
+	assert_int_equal(drained.lost, 1);
+	assert_int_equal(trace_reader_device_count(reader), 2); /* and one of which nothing is known */
+	device = trace_reader_device(reader, 0);
+	assert_int_equal(device->kind, 2);
+	assert_int_equal(device->index, 1);
+	assert_string_equal(trace_reader_string(reader, device->name, NULL), "made GPU");
+	assert_non_null(memmem(device->properties, device->properties_size, "totalGlobalMem", 14));
+	assert_non_null(memmem(device->properties, device->properties_size, "somebody", 8));
+	track = trace_reader_track(reader, 2);
+	assert_int_equal(track->kind, TRACK_STREAM);
+	assert_int_equal(track->os_id, 7);
+	assert_int_equal(track->device, 0);
+	assert_string_equal(trace_reader_string(reader, track->name, NULL), "first");
+	assert_int_equal(totals.by_track[2], 2);
+	assert_int_equal(trace_reader_track(reader, 3)->os_id, 9);
+	assert_int_equal(trace_reader_track(reader, 3)->device, 0);
+	assert_int_equal(trace_reader_track(reader, 4)->device, 1);
+	trace_reader_close(reader);
+}
+
 /* Many tasks, many blocks: each event is in the file once, and in order. */
 static void no_task_loses_an_event(void **state)
 {
@@ -781,6 +840,7 @@ int main(void)
 		cmocka_unit_test(functions_have_a_place),
 		cmocka_unit_test(tasks_have_their_tracks),
 		cmocka_unit_test(a_task_s_events_keep_their_fields),
+		cmocka_unit_test(streams_have_their_tracks),
 		cmocka_unit_test(no_task_loses_an_event),
 		cmocka_unit_test(tasks_without_a_track_are_counted),
 		cmocka_unit_test(time_unseen_is_told),

@@ -192,11 +192,28 @@ static void gpus(void **state)
 	put_text(&map, "reason", "CUPTI cannot be loaded: it is broken");
 	assert_gpu(&map, CHECK_WARN, 2,
 		   "the program uses CUDA (libcudart.so.12), and what its GPUs did was not recorded: CUPTI cannot be loaded: it is broken; this "
-		   "is an analysis of the CPU alone; Nsight Systems was there");
+		   "is an analysis of the CPU alone; or: inferscope run --gpu nsys ...");
 	map = gpu_map(2);
 	put_flag(&map, "driver", false);
 	put_libraries(&map, 1);
 	assert_gpu(&map, CHECK_NOTE, 1, "the trace does not say why");
+	map = gpu_map(4); /* nobody wanted it */
+	put_flag(&map, "driver", true);
+	put_text(&map, "mode", "off");
+	put_flag(&map, "missing", false);
+	put_libraries(&map, 1);
+	assert_gpu(&map, CHECK_NOTE, 1, "what its GPUs did was not to be recorded");
+	map = gpu_map(3); /* loaded, and never used */
+	put_flag(&map, "missing", false);
+	put_libraries(&map, 1);
+	put_text(&map, "reason", "none was seen");
+	assert_gpu(&map, CHECK_NOTE, 1, "no device work is in the trace: none was seen");
+	map = gpu_map(4); /* the door says so itself: whatever the files tell about a driver */
+	put_flag(&map, "driver", false);
+	put_flag(&map, "missing", true);
+	put_flag(&map, "stood_down", true);
+	put_text(&map, "reason", "another profiler has CUPTI");
+	assert_gpu(&map, CHECK_WARN, 0, "was not recorded: another profiler has CUPTI; this is an analysis of the CPU alone");
 }
 
 /* The file may say anything. */

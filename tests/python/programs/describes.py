@@ -6,7 +6,7 @@ import sys
 modules = sorted(name for name in sys.modules if name not in ("inferscope._tracer", "encodings.ascii"))
 import os
 
-OURS = "INFERSCOPE_", "INTEL_LIBITTNOTIFY", "NVTX_INJECTION", "PYTHONPATH"
+OURS = "CUDA_INJECTION", "INFERSCOPE_", "INTEL_LIBITTNOTIFY", "NVTX_INJECTION", "OPENCL_LAYERS", "PYTHONPATH"
 
 print("modules", modules)
 print("path", sys.path)

@@ -14,7 +14,7 @@ def work(n):
 def own_environment():
     with open("/proc/self/environ", "rb") as file:
         names = sorted(entry.split(b"=")[0].decode() for entry in file.read().split(b"\0") if entry)
-    return [name for name in names if not name.startswith(("INFERSCOPE", "NVTX_INJECTION", "INTEL_LIBITT", "PYTHONPATH"))]
+    return [name for name in names if not name.startswith(("INFERSCOPE", "CUDA_INJECTION", "NVTX_INJECTION", "INTEL_LIBITT", "OPENCL_LAYERS", "PYTHONPATH"))]
 
 
 def in_child(what):

@@ -1,0 +1,164 @@
+/*
+ * cuda.h - what the files of the CUDA door share.
+ *
+ * The driver of CUDA loads the library that CUDA_INJECTION64_PATH names when a
+ * program first uses CUDA, and calls InitializeInjection().  From there on CUPTI
+ * tells us what devices do: it fills buffers of ours with records.
+ *
+ *      door.c     the door itself: once a process, a thread, and the end
+ *      library.c  finds libcupti and its functions
+ *      layout.c   what its records look like
+ *      buffers.c  memory for records, from the pool to CUPTI and back
+ *      records.c  records become events
+ *      calls.c    those of calls, on the tracks of the threads that made them
+ *      waits.c    which call recorded the event that a stream or a thread waits for
+ *      places.c   devices, contexts, streams and threads
+ *      texts.c    names that records only point to
+ *      clock.c    CUPTI's times on our clock
+ *
+ * Threads of the program only ever take a buffer from the pool.  All else is
+ * done by a thread of ours, twenty times a second: the whole of what has come is
+ * looked at at once, so that it does not matter much in which order CUPTI hands
+ * over what belongs together.
+ *
+ * Operators and scopes are not told to CUPTI (external correlation): calls are
+ * put on the track of the thread that made them, by its id, and so lie inside
+ * whatever is open there.
+ */
+#ifndef CUDA_CUDA_H
+#define CUDA_CUDA_H
+
+#include "cuda/layout.h"
+#include "gpu/gpu.h"
+
+/* ---- library.c ---- */
+
+typedef void cupti_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records);
+typedef void cupti_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+typedef void cupti_callback(void *user, int domain, uint32_t id, const void *data);
+
+/* F(member, name, needed, parameters): without one that is needed nothing can be recorded. */
+#define CUPTI_FUNCTIONS(F) \
+	F(subscribe, "cuptiSubscribe", true, (void **ret_handle, cupti_callback *callback, void *user)) \
+	F(enable_callback, "cuptiEnableCallback", false, (uint32_t enable, void *handle, int domain, uint32_t callback)) \
+	F(register_buffers, "cuptiActivityRegisterCallbacks", true, (cupti_request *request, cupti_complete *complete)) \
+	F(enable, "cuptiActivityEnable", true, (int kind)) \
+	F(disable, "cuptiActivityDisable", false, (int kind)) \
+	F(unsubscribe, "cuptiUnsubscribe", false, (void *handle)) \
+	F(flush_all, "cuptiActivityFlushAll", true, (uint32_t flags)) \
+	F(next_record, "cuptiActivityGetNextRecord", true, (uint8_t *buffer, size_t valid, void **record)) \
+	F(dropped, "cuptiActivityGetNumDroppedRecords", false, (void *context, uint32_t stream, size_t *ret)) \
+	F(set_attribute, "cuptiActivitySetAttribute", false, (int attribute, size_t *size, void *value)) \
+	F(set_thread_ids, "cuptiSetThreadIdType", false, (int type)) \
+	F(set_clock, "cuptiActivityRegisterTimestampCallback", false, (uint64_t (*clock)(void))) \
+	F(now, "cuptiGetTimestamp", false, (uint64_t *ret)) \
+	F(version, "cuptiGetVersion", false, (uint32_t *ret)) \
+	F(call_name, "cuptiGetCallbackName", false, (int domain, uint32_t call, const char **ret)) \
+	F(result_text, "cuptiGetResultString", false, (int result, const char **ret))
+
+struct cupti {
+#define F(member, name, needed, parameters) int (*member) parameters;
+	CUPTI_FUNCTIONS(F)
+#undef F
+	char path[256]; /* for people: what was loaded */
+};
+extern struct cupti cuda_cupti;
+
+/* Finds and loads it, and what is needed of it: the first that fits, or the one after `skip` others.  False: why not, for
+ * people. */
+bool cuda_library_load(unsigned skip, char *ret_why, size_t size);
+
+/* ---- door.c ---- */
+
+struct cuda_door {
+	int pid;         /* of the process that opened it: a forked child has neither CUPTI's threads nor ours */
+	uint64_t opened; /* ticks */
+	uint32_t version;
+	bool thread_ids; /* records have the kernel's numbers of threads */
+	uint16_t sizes[KIND_LIMIT];
+};
+extern struct cuda_door cuda_door;
+bool cuda_is_ours(void);
+
+/* So many records that CUPTI made, or should have made, will never be events. */
+void cuda_count_lost(uint64_t records);
+
+/* ---- buffers.c ---- */
+
+bool cuda_buffers_map(void);
+void cuda_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records);
+void cuda_buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+/* Writes what has come.  False: another thread is at it. */
+bool cuda_buffers_translate(void);
+bool cuda_buffers_all_back(void); /* none is with CUPTI, or waits */
+/* The end: from now on there is no thread that would do it later. */
+void cuda_buffers_at_once(void);
+
+/* ---- records.c ---- */
+
+/* Between emit_enter() and emit_leave(), as all of the following.  First what says what others mean, then the others. */
+void cuda_records_learn(struct runtime_thread *t, struct record r, unsigned kind);
+void cuda_records_emit(struct runtime_thread *t, struct record r, unsigned kind);
+/* All that there was has been looked at: what was held back for what might come goes out the next time. */
+void cuda_records_pass_over(struct runtime_thread *t, bool last);
+/* Has a record of this kind times that can be? */
+bool cuda_records_credible(struct record r, unsigned kind);
+
+/* ---- calls.c ---- */
+
+void cuda_calls_take(struct runtime_thread *t, struct record r, unsigned kind);
+void cuda_calls_pass_over(struct runtime_thread *t, bool last);
+
+/* ---- waits.c ---- */
+
+void cuda_waits_learn(struct record event);
+/* Correlation of the call that recorded what a synchronisation waits for; 0: not known. */
+uint32_t cuda_waits_find(struct record sync);
+
+/* ---- places.c ---- */
+
+#define NO_CUDA_STREAM UINT32_MAX
+
+/* A thread of the program. */
+struct cuda_thread {
+	uint32_t tid;
+	struct gpu_stream stream;
+	bool uses_runtime; /* and not the driver alone */
+};
+
+bool cuda_places_map(void);
+void cuda_places_learn(struct record r, unsigned kind);
+void cuda_places_see(uint32_t device, uint32_t context); /* work of this context was on this device */
+/* Never NULL: what is too much is put together. */
+const struct gpu_stream *cuda_stream(struct runtime_thread *t, uint32_t device, uint32_t context, uint32_t stream);
+/* The same where only the context is known; the process where that does not help, or there is no stream. */
+const struct gpu_stream *cuda_stream_of_context(struct runtime_thread *t, uint32_t context, uint32_t stream);
+const struct gpu_stream *cuda_process(struct runtime_thread *t);
+/* Readings of the clock, for each device that has done something. */
+void cuda_places_pair(struct runtime_thread *t, const struct gpu_pair *pair);
+/* NULL: there are too many, or nobody knows. */
+struct cuda_thread *cuda_thread(struct runtime_thread *t, uint32_t tid);
+
+/* ---- texts.c ---- */
+
+/* What a pointer in a record points to, which may be gone.  False: it is. */
+bool cuda_text(uint64_t pointer, char *ret, size_t size);
+/* The id of such a name. */
+uint32_t cuda_name(struct runtime_thread *t, uint64_t pointer);
+/* Until now pointers meant what they meant. */
+void cuda_names_forget(void);
+
+/* ---- clock.c ---- */
+
+/* Before anything is enabled. */
+void cuda_clock_open(void);
+/* A reading of CUPTI's clock beside ours, if times come from there. */
+void cuda_clock_look(struct runtime_thread *t);
+/* So many nanoseconds in ticks. */
+uint64_t cuda_clock_ticks(uint64_t ns);
+/* Our ticks of a time in a record.  False: it is none. */
+bool cuda_time(uint64_t stamp, uint64_t *ret);
+/* And of a piece of work.  False: at least one of its times cannot be; an end of 0 is now. */
+bool cuda_times(uint64_t start, uint64_t end, struct gpu_work *ret);
+
+#endif

@@ -1,0 +1,357 @@
+/*
+ * door.c - the door of CUDA: what its driver calls, a thread of ours, and the end.
+ *
+ * A flush may wait for CUPTI's own thread, and that for anything; so only our
+ * thread flushes, and nobody waits for it for long.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cuda/cuda.h"
+#include "runtime/flush.h"
+
+#define TICK_NS 50000000
+#define PATIENCE_NS 1000000000 /* with a flush that somebody waits for */
+#define UNLOAD_NS 100000000    /* for the names of a module */
+#define LATE_NS 150000000      /* for buffers that come after their flush */
+#define STACK (1u << 20)
+#define FLUSH_FORCED 1u
+#define ATTRIBUTE_PER_THREAD 9
+#define THREAD_IDS_SYSTEM 1
+#define NOT_INITIALIZED 15
+#define ANOTHER_SUBSCRIBER 39
+#define DOMAIN_RESOURCE 3
+#define CONTEXT_ENDS 2u
+#define MODULE_ENDS 7u
+#define LIBRARIES 4u
+
+struct cuda_door cuda_door;
+static void *subscriber; /* NULL: we are none */
+
+static const uint8_t kinds[] = { KIND_DEVICE, KIND_CONTEXT, KIND_NAME,     KIND_KERNEL, KIND_MEMCPY, KIND_MEMCPY2, KIND_MEMSET,
+				 KIND_SYNC,   KIND_EVENT,   KIND_OVERHEAD, KIND_MEMORY, KIND_POOL,   KIND_RUNTIME, KIND_DRIVER };
+
+enum wish { WISH_NONE, WISH_FLUSH, WISH_END };
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed, done;
+	enum wish wish;
+	uint32_t wishes, granted; /* how many there were */
+} control = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static _Atomic bool ended; /* the program has */
+
+bool cuda_is_ours(void)
+{
+	return cuda_door.pid == getpid();
+}
+
+void cuda_count_lost(uint64_t records)
+{
+	struct ring_memory *memory = inferscope_runtime.memory;
+
+	if (records && inferscope_joined() && memory->process.header)
+		atomic_fetch_add_explicit(&memory->process.header->refused_no_ring, records, memory_order_relaxed);
+}
+
+/* ---- The thread ----------------------------------------------------------------------- */
+
+static struct timespec in_ns(int64_t ns)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	ts.tv_sec += (time_t)((ts.tv_nsec + ns) / 1000000000);
+	ts.tv_nsec = (long)((ts.tv_nsec + ns) % 1000000000);
+	return ts;
+}
+
+/* Buffers may come a little after the flush that they belong to. */
+static void wait_for_buffers(void)
+{
+	struct timespec step = { 0, 1000000 };
+
+	for (int64_t waited = 0; waited < LATE_NS && !cuda_buffers_all_back(); waited += step.tv_nsec) {
+		nanosleep(&step, NULL);
+		(void)cuda_buffers_translate();
+	}
+}
+
+static void flush(enum wish wish)
+{
+	(void)cuda_cupti.flush_all(wish == WISH_END ? FLUSH_FORCED : 0);
+	if (wish == WISH_END)
+		cuda_buffers_at_once();
+	(void)cuda_buffers_translate();
+	if (wish == WISH_FLUSH)
+		(void)cuda_buffers_translate(); /* with what is held back for a pass */
+	if (wish == WISH_END)
+		wait_for_buffers();
+}
+
+/* Until it is time, or somebody wishes something. */
+static enum wish next_wish(uint32_t *ret_number)
+{
+	struct timespec until = in_ns(TICK_NS);
+	enum wish wish;
+
+	pthread_mutex_lock(&control.lock);
+	while (control.granted == control.wishes && pthread_cond_timedwait(&control.changed, &control.lock, &until) == 0)
+		;
+	*ret_number = control.wishes;
+	wish = control.wish;
+	control.wish = WISH_NONE;
+	pthread_mutex_unlock(&control.lock);
+	return wish;
+}
+
+static void *run(void *unused)
+{
+	enum wish wish;
+	uint32_t number;
+
+	(void)unused;
+	do {
+		wish = next_wish(&number);
+		flush(wish);
+		pthread_mutex_lock(&control.lock);
+		control.granted = number;
+		pthread_cond_broadcast(&control.done);
+		pthread_mutex_unlock(&control.lock);
+	} while (wish != WISH_END);
+	for (;;)
+		pause(); /* the process ends: nothing that a thread does when it ends belongs between its last handlers */
+	return NULL;
+}
+
+/* All signals are the program's. */
+static bool start_thread(void)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	pthread_t thread;
+	int rc;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, STACK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&thread, &attributes, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	if (rc == 0)
+		(void)pthread_setname_np(thread, "inferscope-gpu");
+	return rc == 0;
+}
+
+/* ---- Who wants all that there is --------------------------------------------------------- */
+
+/* Whether it was done in time. */
+static bool ask_thread(enum wish wish, int64_t patience_ns)
+{
+	struct timespec until = in_ns(patience_ns);
+	uint32_t number;
+	bool done;
+
+	pthread_mutex_lock(&control.lock);
+	control.wish = wish > control.wish ? wish : control.wish;
+	number = ++control.wishes;
+	pthread_cond_signal(&control.changed);
+	while ((int32_t)(control.granted - number) < 0 && pthread_cond_timedwait(&control.done, &control.lock, &until) == 0)
+		;
+	done = (int32_t)(control.granted - number) >= 0;
+	pthread_mutex_unlock(&control.lock);
+	return done;
+}
+
+/* A module goes, or a context with all of its modules, and with them the names of kernels that records still point to.  Where our
+ * thread cannot flush meanwhile, it is not asked again. */
+static void on_callback(void *user, int domain, uint32_t id, const void *data)
+{
+	static _Atomic bool in_vain;
+
+	(void)user;
+	(void)data;
+	if (domain == DOMAIN_RESOURCE && (id == CONTEXT_ENDS || id == MODULE_ENDS) && cuda_is_ours() && !atomic_load(&in_vain) &&
+	    !atomic_load(&ended) && !ask_thread(WISH_FLUSH, UNLOAD_NS))
+		atomic_store(&in_vain, true);
+}
+
+/* A session ends, or somebody wants to see it. */
+static void flush_now(void)
+{
+	if (cuda_is_ours())
+		(void)ask_thread(WISH_FLUSH, PATIENCE_NS);
+}
+
+/* Before the libraries of CUDA go, since their handlers were registered earlier. */
+static void at_end(void)
+{
+	if (!cuda_is_ours())
+		return;
+	atomic_store(&ended, true);
+	if (ask_thread(WISH_END, PATIENCE_NS))
+		return;
+	cuda_buffers_at_once();
+	(void)cuda_buffers_translate(); /* our thread hangs: what has come until now */
+}
+
+/* ---- Opening it ---------------------------------------------------------------------------- */
+
+/* For people: the number, and its name where CUPTI has one. */
+static void say_result(char *text, size_t size, const char *what, int result)
+{
+	const char *name = NULL;
+
+	if (!cuda_cupti.result_text || cuda_cupti.result_text(result, &name) != 0 || !name)
+		name = "no name for it";
+	snprintf(text, size, "%s of CUPTI failed with %d (%s)", what, result, name);
+}
+
+static void say_refusal(char *why, size_t size, int result)
+{
+	if (result == ANOTHER_SUBSCRIBER)
+		snprintf(why, size, "another profiler is using CUPTI in this process");
+	else
+		say_result(why, size, "cuptiSubscribe", result);
+}
+
+/* A newer library than the driver refuses; then an older one may do.  What the first one said is what is told. */
+static bool subscribe(char *why, size_t size)
+{
+	char later[256];
+	void *handle = NULL;
+	int rc = NOT_INITIALIZED;
+
+	for (unsigned i = 0; i < LIBRARIES && rc != 0 && rc != ANOTHER_SUBSCRIBER; i++) {
+		if (!cuda_library_load(i, i ? later : why, i ? sizeof later : size))
+			return false;
+		rc = cuda_cupti.subscribe(&handle, on_callback, NULL);
+		if (rc && i == 0)
+			say_refusal(why, size, rc);
+	}
+	subscriber = rc == 0 ? handle : NULL;
+	return rc == 0;
+}
+
+static bool enable(char *why, size_t size)
+{
+	int rc, failure = 0;
+
+	for (size_t i = 0; i < sizeof kinds; i++) {
+		rc = cuda_door.sizes[kinds[i]] ? cuda_cupti.enable(kinds[i]) : 0;
+		if (rc && kinds[i] == KIND_KERNEL)
+			failure = rc;
+	}
+	if (failure)
+		say_result(why, size, "cuptiActivityEnable", failure);
+	else if (!cuda_door.sizes[KIND_KERNEL])
+		snprintf(why, size, "%s has records that this version does not know", cuda_cupti.path);
+	return !failure && cuda_door.sizes[KIND_KERNEL];
+}
+
+static void set_up(void)
+{
+	uint8_t on = 1;
+	size_t size = sizeof on;
+
+	if (cuda_cupti.version)
+		(void)cuda_cupti.version(&cuda_door.version);
+	cuda_door.thread_ids = cuda_cupti.set_thread_ids && cuda_cupti.set_thread_ids(THREAD_IDS_SYSTEM) == 0;
+	if (cuda_cupti.set_attribute) /* threads do not wait for each other; older releases do not have it */
+		(void)cuda_cupti.set_attribute(ATTRIBUTE_PER_THREAD, &size, &on);
+	layout_ask(cuda_cupti.next_record, cuda_door.sizes);
+}
+
+static bool open_door(char *why, size_t size)
+{
+	int rc;
+
+	if (!cuda_buffers_map() || !cuda_places_map()) {
+		snprintf(why, size, "there is no memory for its records");
+		return false;
+	}
+	if (!subscribe(why, size))
+		return false;
+	set_up();
+	rc = cuda_cupti.register_buffers(cuda_buffers_request, cuda_buffers_complete);
+	if (rc) {
+		say_result(why, size, "cuptiActivityRegisterCallbacks", rc);
+		return false;
+	}
+	cuda_clock_open();
+	return enable(why, size);
+}
+
+/* From when there is a thread to ask. */
+static void watch_modules(void)
+{
+	if (!cuda_cupti.enable_callback)
+		return;
+	(void)cuda_cupti.enable_callback(1, subscriber, DOMAIN_RESOURCE, MODULE_ENDS);
+	(void)cuda_cupti.enable_callback(1, subscriber, DOMAIN_RESOURCE, CONTEXT_ENDS);
+}
+
+/* What was begun is left to others. */
+static void stand_down(void)
+{
+	for (size_t i = 0; i < sizeof kinds && subscriber && cuda_cupti.disable; i++)
+		if (cuda_door.sizes[kinds[i]])
+			(void)cuda_cupti.disable(kinds[i]);
+	if (subscriber && cuda_cupti.unsubscribe)
+		(void)cuda_cupti.unsubscribe(subscriber);
+	subscriber = NULL;
+}
+
+static bool start_pass(char *why, size_t size)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&control.changed, &attributes);
+	pthread_cond_init(&control.done, &attributes);
+	pthread_condattr_destroy(&attributes);
+	if (start_thread())
+		return true;
+	snprintf(why, size, "no thread could be made for it");
+	return false;
+}
+
+static void open_and_tell(void)
+{
+	char why[320] = "", text[NOTE_MAX_BYTES];
+
+	cuda_door.pid = getpid();
+	cuda_door.opened = clock_ticks(inferscope_runtime.clock);
+	if (open_door(why, sizeof why) && start_pass(why, sizeof why)) {
+		watch_modules();
+		(void)atexit(at_end);
+		inferscope_at_flush(flush_now);
+		return;
+	}
+	stand_down();
+	snprintf(text, sizeof text, "cuda: %s", why); /* which the recorder makes a sentence of */
+	inferscope_note(text);
+}
+
+__attribute__((visibility("default"))) int InitializeInjection(void);
+
+/* What libcuda calls inside cuInit(), possibly more than once; or who begins a recording in a program that uses CUDA already.
+ * The answer says that all is well, whatever happened: it is the program's CUDA. */
+int InitializeInjection(void)
+{
+	static _Atomic bool opened; /* or tried */
+	int saved = errno;
+
+	inferscope_load();
+	if (inferscope_joined() && !atomic_exchange(&opened, true))
+		open_and_tell();
+	errno = saved;
+	return 1;
+}

@@ -1,0 +1,196 @@
+/*
+ * library.c - finds libcupti: the copy that the program has, or the one that fits its CUDA.
+ *
+ * Two copies in one process would be two clients, of which CUPTI allows one.
+ * And one that is newer than the driver refuses to work.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cuda/cuda.h"
+
+#define PATH_LIMIT 1024u
+#define LIBRARIES 4u /* that are tried */
+
+struct cupti cuda_cupti;
+
+static const char *const sonames[] = { "libcupti.so.13",   "libcupti.so.12", "libcupti.so.11.8",
+					"libcupti.so.11.7", "libcupti.so" };
+#define SONAMES (sizeof sonames / sizeof sonames[0])
+
+/* ---- What the program has loaded ------------------------------------------------ */
+
+struct loaded {
+	char cupti[PATH_LIMIT], runtime[PATH_LIMIT], torch[PATH_LIMIT];
+};
+
+static void keep_path(char *to, const char *path, const char *name, const char *beginning)
+{
+	if (!to[0] && strncmp(name, beginning, strlen(beginning)) == 0 && strlen(path) < PATH_LIMIT)
+		strcpy(to, path);
+}
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct loaded *l = arg;
+	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+
+	(void)size;
+	if (!slash)
+		return 0;
+	keep_path(l->cupti, info->dlpi_name, slash + 1, "libcupti.so");
+	keep_path(l->runtime, info->dlpi_name, slash + 1, "libcudart.so");
+	keep_path(l->torch, info->dlpi_name, slash + 1, "libtorch_cuda.so");
+	return 0;
+}
+
+/* ---- Candidates ------------------------------------------------------------------- */
+
+/* What is tried, one after another; the library that is wanted is the one after `skip` others. */
+struct search {
+	void *found[LIBRARIES];
+	unsigned count, skip;
+	const char *first; /* the name that fits the program's runtime; NULL */
+};
+
+static bool try_name(struct search *s, const char *name)
+{
+	void *library = s->count < LIBRARIES ? dlopen(name, RTLD_LAZY | RTLD_LOCAL) : NULL;
+
+	if (!library)
+		return false;
+	for (unsigned i = 0; i < s->count; i++)
+		if (s->found[i] == library)
+			return false;
+	s->found[s->count++] = library;
+	if (s->count <= s->skip)
+		return false;
+	snprintf(cuda_cupti.path, sizeof cuda_cupti.path, "%s", name);
+	return true;
+}
+
+static bool try_in(struct search *s, const char *folder, const char *name)
+{
+	char path[2 * PATH_LIMIT];
+
+	if (!folder)
+		return name && try_name(s, name);
+	if (!name || (size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path || access(path, R_OK) != 0)
+		return false;
+	return try_name(s, path);
+}
+
+/* All names in a folder, or, where that is NULL, where the loader looks. */
+static bool try_folder(struct search *s, const char *folder)
+{
+	if (try_in(s, folder, s->first))
+		return true;
+	for (size_t i = 0; i < SONAMES; i++)
+		if (sonames[i] != s->first && try_in(s, folder, sonames[i]))
+			return true;
+	return false;
+}
+
+static bool try_below(struct search *s, const char *folder, size_t length, const char *const *inside)
+{
+	char path[PATH_LIMIT];
+	size_t size;
+
+	for (; *inside; inside++) {
+		size = (size_t)snprintf(path, sizeof path, "%.*s/%s", (int)length, folder, *inside);
+		if (size < sizeof path && try_folder(s, path))
+			return true;
+	}
+	return false;
+}
+
+/* Near a library that is loaded: of a toolkit, or of packages of Python. */
+static bool try_near(struct search *s, const char *library)
+{
+	static const char *const near[] = { ".", "../../cuda_cupti/lib", "../extras/CUPTI/lib64", "../../nvidia/cuda_cupti/lib",
+					    "../../nvidia/cu13/lib", NULL };
+	const char *slash = strrchr(library, '/');
+
+	return slash && try_below(s, library, (size_t)(slash - library), near);
+}
+
+static bool try_toolkit(struct search *s, const char *folder)
+{
+	static const char *const inside[] = { "extras/CUPTI/lib64", "lib64", NULL };
+
+	return folder && folder[0] == '/' && try_below(s, folder, strlen(folder), inside);
+}
+
+static bool try_installed(struct search *s)
+{
+	char folder[64];
+
+	if (try_toolkit(s, secure_getenv("CUDA_HOME")) || try_toolkit(s, secure_getenv("CUDA_PATH")) ||
+	    try_toolkit(s, "/usr/local/cuda"))
+		return true;
+	for (int major = 13; major >= 11; major--)
+		for (int minor = 9; minor >= 0; minor--) {
+			snprintf(folder, sizeof folder, "/usr/local/cuda-%d.%d", major, minor);
+			if (access(folder, F_OK) == 0 && try_toolkit(s, folder))
+				return true;
+		}
+	return false;
+}
+
+/* The runtime's number is that of its CUPTI: libcudart.so.12. */
+static const char *name_for(const char *runtime)
+{
+	const char *number = runtime[0] ? strstr(runtime, "libcudart.so.") : NULL;
+
+	for (size_t i = 0; number && i + 1 < SONAMES; i++) /* the last has no number */
+		if (strncmp(sonames[i] + strlen("libcupti.so."), number + strlen("libcudart.so."), 2) == 0)
+			return sonames[i];
+	return NULL;
+}
+
+static bool find(struct search *s)
+{
+	static bool theirs; /* the program had one: no other will do */
+	struct loaded loaded = { .cupti = "" };
+
+	dl_iterate_phdr(look_at, &loaded);
+	theirs = s->skip == 0 ? loaded.cupti[0] : theirs;
+	if (theirs)
+		return s->skip == 0 && try_name(s, loaded.cupti);
+	s->first = name_for(loaded.runtime);
+	return try_folder(s, NULL) || try_near(s, loaded.runtime) || try_near(s, loaded.torch) || try_installed(s);
+}
+
+/* ---- Functions -------------------------------------------------------------------- */
+
+static const char *find_functions(void *library)
+{
+	const char *missing = NULL;
+	void *symbol;
+
+#define F(member, name, needed, parameters) \
+	symbol = dlsym(library, name); \
+	missing = !symbol && (needed) && !missing ? name : missing; \
+	memcpy(&cuda_cupti.member, &symbol, sizeof symbol);
+	CUPTI_FUNCTIONS(F)
+#undef F
+	return missing;
+}
+
+bool cuda_library_load(unsigned skip, char *why, size_t size)
+{
+	struct search s = { .skip = skip };
+	const char *missing;
+
+	if (!find(&s)) {
+		snprintf(why, size, "CUPTI (libcupti.so) was not found");
+		return false;
+	}
+	missing = find_functions(s.found[s.count - 1]);
+	if (missing)
+		snprintf(why, size, "%s has no %s", cuda_cupti.path, missing);
+	return !missing;
+}

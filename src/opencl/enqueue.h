@@ -1,0 +1,24 @@
+/* enqueue.h - what the calls that put commands into queues have in common. */
+#ifndef OPENCL_ENQUEUE_H
+#define OPENCL_ENQUEUE_H
+
+#include "opencl/opencl.h"
+
+#define WAIT_LIST cl_uint waits, const cl_event *list, cl_event *event
+#define NEXT_WAITS waits, list, call.event
+
+/* A command on a queue by the function of the layer below, with what is known of it. */
+#define COMMAND(which, queue, function, known, ...)                         \
+	do {                                                                \
+		struct command command = known;                             \
+		struct call call;                                           \
+		cl_int rc;                                                  \
+                                                                            \
+		opencl_call_begin(&call, queue, event, waits, list);        \
+		rc = opencl_next.function(queue, __VA_ARGS__, NEXT_WAITS);  \
+		opencl_call_end(&call, which, rc, &command);                \
+		return rc;                                                  \
+	} while (0)
+#define KNOWN(...) ((struct command){ __VA_ARGS__ })
+
+#endif

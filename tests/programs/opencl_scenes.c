@@ -1,0 +1,553 @@
+/* opencl_scenes.c - what programs do with queues, events and memory; see opencl_calls.c. */
+#include <pthread.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "opencl_calls.h"
+
+static double sum_of(const float *values)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < N; i++)
+		sum += values[i];
+	return sum;
+}
+
+static void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
+}
+
+/* ---- Its own profiling: a line for each command, with the times of its event --------------- */
+
+#define ROUNDS 200
+#define EVENTS (3 * ROUNDS)
+
+static void print_event(cl_event event)
+{
+	cl_ulong start, end;
+	cl_command_type type;
+
+	TRY(clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL));
+	TRY(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL));
+	TRY(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL));
+	printf("event %#x %llu %llu\n", type, (unsigned long long)start, (unsigned long long)end);
+	TRY(clReleaseEvent(event));
+}
+
+int calls_busy(cl_command_queue_properties properties)
+{
+	static float host[N];
+	static cl_event events[EVENTS];
+	struct world w;
+	cl_mem buffer;
+	size_t n = 0;
+
+	world_make(&w, properties);
+	buffer = buffer_make(&w, CL_MEM_READ_WRITE, sizeof host);
+	TRY(clEnqueueWriteBuffer(w.queue, buffer, CL_TRUE, 0, sizeof host, host, 0, NULL, &events[n++]));
+	for (int i = 0; i < ROUNDS; i++) {
+		launch_work(&w, w.queue, buffer, 50, 0, NULL, &events[n++]);
+		if (i % 4 == 3)
+			TRY(clEnqueueReadBuffer(w.queue, buffer, CL_TRUE, 0, sizeof host, host, 0, NULL, &events[n++]));
+		if (i % 40 == 39)
+			pause_ms(1);
+	}
+	TRY(clFinish(w.queue));
+	for (size_t i = 0; i < n; i++)
+		print_event(events[i]);
+	TRY(clReleaseMemObject(buffer));
+	world_end(&w);
+	return 0;
+}
+
+/* ---- What it sees of itself: the same whether or not it is recorded ------------------------- */
+
+static int order[8], called;
+
+static void CL_CALLBACK note_order(cl_event event, cl_int status, void *number)
+{
+	(void)event;
+	(void)status;
+	order[__atomic_fetch_add(&called, 1, __ATOMIC_SEQ_CST) % 8] = *(int *)number;
+}
+
+static void print_queue(const char *what, cl_command_queue queue)
+{
+	cl_command_queue_properties properties = 99;
+	cl_queue_properties list[16] = { 0 };
+	size_t size = 99;
+	cl_uint count = 99;
+	cl_int rc;
+
+	TRY(clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
+	TRY(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof count, &count, NULL));
+	printf("%s properties %llu references %u", what, (unsigned long long)properties, count);
+	rc = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES_ARRAY, sizeof list, list, &size);
+	printf(" list %d size %zu:", rc, size);
+	for (size_t i = 0; rc == CL_SUCCESS && i < size / sizeof *list; i++)
+		printf(" %llu", (unsigned long long)list[i]);
+	rc = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES_ARRAY, 1, list, NULL);
+	printf(" short %d\n", rc);
+}
+
+static void print_lists(const struct world *w)
+{
+	cl_queue_properties none[] = { 0 }, profiled[] = { CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0 };
+	cl_queue_properties plain[] = { CL_QUEUE_PROPERTIES, 0, 0 }, wrong[] = { 12345, 1, 0 };
+	const cl_queue_properties *lists[] = { NULL, none, profiled, plain };
+	cl_command_queue queue;
+	cl_int rc;
+
+	for (size_t i = 0; i < 4; i++) {
+		queue = clCreateCommandQueueWithProperties(w->context, w->device, lists[i], &rc);
+		TRY(rc);
+		print_queue("made with a list", queue);
+		TRY(clReleaseCommandQueue(queue));
+	}
+	queue = clCreateCommandQueueWithProperties(w->context, w->device, wrong, &rc);
+	printf("wrong list %d %d\n", queue != NULL, rc);
+	queue = clCreateCommandQueue(w->context, w->device, (cl_command_queue_properties)1 << 40, &rc);
+	printf("wrong properties %d %d\n", queue != NULL, rc);
+}
+
+static void print_references(const char *what, cl_event event)
+{
+	cl_uint count = 99;
+	cl_ulong time;
+
+	TRY(clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof count, &count, NULL));
+	printf("%s references %u profiling %d\n", what, count,
+	       clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof time, &time, NULL));
+}
+
+int calls_view(cl_command_queue_properties properties)
+{
+	static float host[N];
+	static int numbers[] = { 0, 1, 2 };
+	struct world w;
+	cl_event event, user;
+	cl_mem buffer;
+	cl_uint count = 99;
+	cl_int rc;
+
+	world_make(&w, properties);
+	print_queue("new", w.queue);
+	print_lists(&w);
+	buffer = buffer_make(&w, CL_MEM_READ_WRITE, sizeof host);
+	user = clCreateUserEvent(w.context, &rc);
+	TRY(rc);
+	TRY(clEnqueueWriteBuffer(w.queue, buffer, CL_TRUE, 0, sizeof host, host, 0, NULL, NULL));
+	launch_work(&w, w.queue, buffer, 10, 1, &user, &event);
+	for (int i = 0; i < 3; i++)
+		TRY(clSetEventCallback(event, CL_COMPLETE, note_order, &numbers[i]));
+	TRY(clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof count, &count, NULL));
+	printf("waiting, held by the driver %d\n", count > 0);
+	TRY(clRetainEvent(event));
+	TRY(clReleaseEvent(event));
+	TRY(clSetUserEventStatus(user, CL_COMPLETE));
+	TRY(clFinish(w.queue));
+	while (__atomic_load_n(&called, __ATOMIC_SEQ_CST) < 3)
+		pause_ms(1);
+	pause_ms(20);
+	printf("callbacks %d %d %d\n", order[0], order[1], order[2]);
+	print_references("ended", event);
+	print_references("user", user);
+	for (int i = 0; i < 20; i++) {
+		launch_scale(&w, w.queue, buffer, 1.01f);
+		TRY(clEnqueueBarrierWithWaitList(w.queue, 0, NULL, NULL));
+	}
+	TRY(clEnqueueReadBuffer(w.queue, buffer, CL_TRUE, 0, sizeof host, host, 0, NULL, NULL));
+	TRY(clFinish(w.queue));
+	pause_ms(20);
+	print_queue("used", w.queue);
+	printf("sum %.17g\n", sum_of(host));
+	TRY(clReleaseEvent(event));
+	TRY(clReleaseEvent(user));
+	TRY(clReleaseMemObject(buffer));
+	world_end(&w);
+	return 0;
+}
+
+/* ---- Two threads, each with a context and two queues ------------------------------------------ */
+
+static void *one_thread(void *ret_sum)
+{
+	static _Thread_local float host[N], more[N];
+	struct world w;
+	cl_command_queue other;
+	cl_mem a, b;
+
+	world_make(&w, 0);
+	other = queue_make(&w, 0);
+	a = buffer_make(&w, CL_MEM_READ_WRITE, sizeof host);
+	b = buffer_make(&w, CL_MEM_READ_WRITE, sizeof host);
+	TRY(clEnqueueWriteBuffer(w.queue, a, CL_FALSE, 0, sizeof host, host, 0, NULL, NULL));
+	TRY(clEnqueueWriteBuffer(other, b, CL_FALSE, 0, sizeof more, more, 0, NULL, NULL));
+	for (int i = 0; i < 100; i++) {
+		launch_scale(&w, w.queue, a, 1.01f);
+		launch_work(&w, other, b, 10, 0, NULL, NULL);
+	}
+	TRY(clEnqueueReadBuffer(w.queue, a, CL_TRUE, 0, sizeof host, host, 0, NULL, NULL));
+	*(double *)ret_sum = sum_of(host);
+	TRY(clEnqueueReadBuffer(other, b, CL_TRUE, 0, sizeof host, host, 0, NULL, NULL));
+	*(double *)ret_sum += sum_of(host);
+	TRY(clReleaseMemObject(a));
+	TRY(clReleaseMemObject(b));
+	TRY(clReleaseCommandQueue(other));
+	world_end(&w);
+	return NULL;
+}
+
+int calls_threads(void)
+{
+	pthread_t threads[2];
+	struct world first;
+	double sums[2];
+
+	world_make(&first, 0); /* PoCL is not made to be started by two threads at once */
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, one_thread, &sums[i]);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	printf("sum %.17g %.17g\n", sums[0], sums[1]);
+	world_end(&first);
+	return 0;
+}
+
+/* ---- Four threads with one queue ----------------------------------------------------------------- */
+
+static void *use_queue(void *world)
+{
+	const struct world *w = world;
+	const cl_float f = 1;
+	const size_t one = 1;
+	cl_event event;
+	cl_int rc;
+	cl_kernel kernel = clCreateKernel(w->program, "empty", &rc);
+
+	TRY(rc);
+	TRY(clSetKernelArg(kernel, 0, sizeof f, &f));
+	for (int i = 0; i < 500; i++) {
+		TRY(clEnqueueNDRangeKernel(w->queue, kernel, 1, NULL, &one, &one, 0, NULL, i % 3 ? NULL : &event));
+		if (i % 50 == 0)
+			TRY(clFinish(w->queue));
+		if (i % 9 == 0)
+			TRY(clWaitForEvents(1, &event));
+		if (i % 3 == 0)
+			TRY(clReleaseEvent(event));
+	}
+	TRY(clReleaseKernel(kernel));
+	return NULL;
+}
+
+int calls_shared(cl_command_queue_properties properties)
+{
+	pthread_t threads[4];
+	struct world w;
+
+	world_make(&w, properties);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, use_queue, &w);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	TRY(clFinish(w.queue));
+	world_end(&w);
+	puts("done");
+	return 0;
+}
+
+/* ---- A queue waits for another one, and for the program ------------------------------------------ */
+
+int calls_waits(cl_command_queue_properties properties)
+{
+	struct world w;
+	cl_command_queue other;
+	cl_event user, first, second, all[2];
+	cl_mem buffer;
+	cl_int rc;
+
+	world_make(&w, properties);
+	other = queue_make(&w, properties);
+	buffer = buffer_make(&w, CL_MEM_READ_WRITE, N * 4);
+	TRY(clEnqueueFillBuffer(w.queue, buffer, &(cl_float){ 0 }, 4, 0, N * 4, 0, NULL, NULL));
+	TRY(clFinish(w.queue));
+	user = clCreateUserEvent(w.context, &rc);
+	TRY(rc);
+	launch_work(&w, w.queue, buffer, 100, 1, &user, &first);
+	launch_work(&w, w.queue, buffer, 101, 1, &first, &second); /* nothing new in an in-order queue */
+	all[0] = first;
+	all[1] = second;
+	launch_work(&w, other, buffer, 102, 2, all, NULL);
+	TRY(clEnqueueBarrierWithWaitList(other, 1, &second, NULL));
+	TRY(clFlush(w.queue));
+	TRY(clFlush(other));
+	pause_ms(5);
+	TRY(clSetUserEventStatus(user, CL_COMPLETE));
+	TRY(clFinish(other));
+	TRY(clFinish(w.queue));
+	TRY(clReleaseEvent(user));
+	TRY(clReleaseEvent(first));
+	TRY(clReleaseEvent(second));
+	TRY(clReleaseMemObject(buffer));
+	TRY(clReleaseCommandQueue(other));
+	world_end(&w);
+	puts("done");
+	return 0;
+}
+
+/* ---- Memory that comes and goes --------------------------------------------------------------------- */
+
+int calls_memory(void)
+{
+	static char host[5000];
+	cl_buffer_region region = { 0, 1024 };
+	struct world w;
+	cl_mem a, b, part, kept;
+	cl_int rc;
+
+	world_make(&w, 0);
+	a = buffer_make(&w, CL_MEM_READ_WRITE, 100000);
+	part = clCreateSubBuffer(a, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &rc);
+	TRY(rc);
+	b = clCreateBuffer(w.context, CL_MEM_USE_HOST_PTR, sizeof host, host, &rc);
+	TRY(rc);
+	kept = clCreateBufferWithProperties(w.context, NULL, CL_MEM_READ_ONLY | CL_MEM_ALLOC_HOST_PTR, 300, NULL, &rc);
+	TRY(rc);
+	TRY(clReleaseMemObject(a)); /* the part holds it */
+	TRY(clRetainMemObject(b));
+	TRY(clReleaseMemObject(b));
+	TRY(clEnqueueWriteBuffer(w.queue, part, CL_TRUE, 0, 1024, host, 0, NULL, NULL));
+	TRY(clReleaseMemObject(b));
+	TRY(clReleaseMemObject(part));
+	for (int i = 0; i < 1000; i++)
+		TRY(clReleaseMemObject(buffer_make(&w, CL_MEM_READ_WRITE, 64)));
+	(void)kept;
+	world_end(&w);
+	puts("done");
+	return 0;
+}
+
+/* ---- A device in parts --------------------------------------------------------------------------------- */
+
+int calls_parts(void)
+{
+	const cl_device_partition_property equally[] = { CL_DEVICE_PARTITION_EQUALLY, 1, 0 };
+	cl_device_id parts[16];
+	cl_command_queue queue;
+	cl_uint count = 0;
+	struct world w;
+	cl_mem buffer;
+	cl_int rc;
+
+	world_make(&w, 0);
+	if (clCreateSubDevices(w.device, equally, 16, parts, &count) != CL_SUCCESS || count < 2) {
+		puts("none");
+		return 0;
+	}
+	TRY(clReleaseContext(w.context));
+	w.context = clCreateContext(NULL, 2, parts, NULL, NULL, &rc);
+	TRY(rc);
+	buffer = buffer_make(&w, CL_MEM_READ_WRITE, 4096);
+	for (cl_uint i = 0; i < 2; i++) {
+		w.device = parts[i];
+		queue = queue_make(&w, 0);
+		TRY(clEnqueueFillBuffer(queue, buffer, &(cl_float){ 0 }, 4, 0, 4096, 0, NULL, NULL));
+		TRY(clFinish(queue));
+		TRY(clReleaseCommandQueue(queue));
+	}
+	printf("parts %u\n", count);
+	return 0;
+}
+
+/* ---- Queues that come and go, as many at a time as it is told --------------------------------------------- */
+
+int calls_queues(int count)
+{
+	cl_command_queue *queues = calloc((size_t)count + 1, sizeof *queues);
+	struct world w;
+	cl_mem buffer;
+
+	world_make(&w, 0);
+	buffer = buffer_make(&w, CL_MEM_READ_WRITE, 4096);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < count; i++) {
+			queues[i] = queue_make(&w, 0);
+			TRY(clEnqueueFillBuffer(queues[i], buffer, &(cl_float){ 0 }, 4, 0, 4 + 4 * (size_t)round, 0, NULL, NULL));
+		}
+		for (int i = 0; i < count; i++) {
+			if (round)
+				TRY(clFinish(queues[i]));
+			TRY(clReleaseCommandQueue(queues[i]));
+		}
+	}
+	pause_ms(50);
+	free(queues);
+	puts("done");
+	return 0;
+}
+
+/* ---- Other processes: forked before anything, forked with commands on their way, and another program ------- */
+
+static void use_it(const char *self, const char *what)
+{
+	if (what)
+		execl(self, self, what, (char *)NULL);
+	_exit(calls_waits(0));
+}
+
+static void child(const char *self, const char *what)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		use_it(self, what);
+	waitpid(pid, &status, 0);
+	printf("child %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+	fflush(stdout);
+}
+
+int calls_children(const char *self)
+{
+	struct world w;
+	cl_mem buffer;
+	cl_event user;
+	cl_int rc;
+	pid_t pid;
+	int status;
+
+	child(self, NULL);
+	child(self, "waits");
+	world_make(&w, 0);
+	buffer = buffer_make(&w, CL_MEM_READ_WRITE, N * 4);
+	user = clCreateUserEvent(w.context, &rc);
+	TRY(rc);
+	launch_work(&w, w.queue, buffer, 1, 0, NULL, NULL);
+	TRY(clFinish(w.queue));
+	launch_work(&w, w.queue, buffer, 10, 1, &user, NULL);
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) { /* what is on its way is not this process's; to look at a queue must do no harm */
+		cl_uint count;
+
+		_exit(clGetCommandQueueInfo(w.queue, CL_QUEUE_REFERENCE_COUNT, sizeof count, &count, NULL) == CL_SUCCESS ? 0 : 1);
+	}
+	waitpid(pid, &status, 0);
+	printf("forked %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+	TRY(clSetUserEventStatus(user, CL_COMPLETE));
+	TRY(clFinish(w.queue));
+	TRY(clReleaseEvent(user));
+	TRY(clReleaseMemObject(buffer));
+	world_end(&w);
+	return 0;
+}
+
+/* ---- Ends of all sorts ------------------------------------------------------------------------------------------ */
+
+/* Says after each kernel how many have ended; until somebody kills it. */
+int calls_endless(void)
+{
+	struct world w;
+	cl_mem buffer;
+	cl_event event;
+
+	world_make(&w, 0);
+	buffer = buffer_make(&w, CL_MEM_READ_WRITE, N * 4);
+	for (unsigned n = 1;; n++) {
+		launch_work(&w, w.queue, buffer, 200, 0, NULL, NULL);
+		launch_work(&w, w.queue, buffer, 200, 0, NULL, &event);
+		launch_work(&w, w.queue, buffer, 400, 0, NULL, NULL); /* on its way meanwhile */
+		TRY(clWaitForEvents(1, &event));
+		TRY(clReleaseEvent(event));
+		printf("ended %u\n", 3 * n - 1);
+		fflush(stdout);
+		TRY(clFlush(w.queue));
+	}
+}
+
+/* Its out-of-order queue has one command that never runs, and those after it do; then it waits to be killed. */
+int calls_unfinished(void)
+{
+	struct world w;
+	cl_mem buffer;
+	cl_event user, event;
+	cl_int rc;
+
+	world_make(&w, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	buffer = buffer_make(&w, CL_MEM_READ_WRITE, N * 4);
+	user = clCreateUserEvent(w.context, &rc);
+	TRY(rc);
+	launch_work(&w, w.queue, buffer, 10, 1, &user, NULL);
+	for (int i = 0; i < 10; i++)
+		launch_work(&w, w.queue, buffer, 10, 0, NULL, i == 9 ? &event : NULL);
+	TRY(clFlush(w.queue));
+	TRY(clWaitForEvents(1, &event));
+	pause_ms(100);
+	puts("waiting");
+	fflush(stdout);
+	pause_ms(60000);
+	return 0;
+}
+
+/* It leaves without a word as soon as it has what it wants. */
+int calls_exit(void)
+{
+	static float host[N];
+	struct world w;
+	cl_mem buffer;
+
+	world_make(&w, 0);
+	buffer = buffer_make(&w, CL_MEM_READ_WRITE, sizeof host);
+	TRY(clEnqueueWriteBuffer(w.queue, buffer, CL_FALSE, 0, sizeof host, host, 0, NULL, NULL));
+	for (int i = 0; i < 50; i++)
+		launch_scale(&w, w.queue, buffer, 1.01f);
+	TRY(clEnqueueReadBuffer(w.queue, buffer, CL_TRUE, 0, sizeof host, host, 0, NULL, NULL));
+	_exit(0);
+}
+
+/* ---- What kernels are called with ---------------------------------------------------------------------------------- */
+
+int calls_arguments(void)
+{
+	struct world w;
+	cl_mem buffer;
+
+	world_make(&w, 0);
+	buffer = buffer_make(&w, CL_MEM_READ_WRITE, N * 4);
+	launch_scale(&w, w.queue, buffer, 1.5f);
+	launch_work(&w, w.queue, buffer, -3, 0, NULL, NULL);
+	launch_work(&w, w.queue, buffer, 1000, 0, NULL, NULL);
+	TRY(clFinish(w.queue));
+	printf("buffer %llu\n", (unsigned long long)(uintptr_t)buffer);
+	TRY(clReleaseMemObject(buffer));
+	world_end(&w);
+	return 0;
+}
+
+/* ---- More commands on their way than anybody has ---------------------------------------------------------------------- */
+
+int calls_flood(int count)
+{
+	const cl_float f = 1;
+	const size_t one = 1;
+	struct world w;
+	cl_event user;
+	cl_int rc;
+
+	world_make(&w, 0);
+	user = clCreateUserEvent(w.context, &rc);
+	TRY(rc);
+	TRY(clSetKernelArg(w.empty, 0, sizeof f, &f));
+	TRY(clEnqueueNDRangeKernel(w.queue, w.empty, 1, NULL, &one, &one, 1, &user, NULL));
+	for (int i = 1; i < count; i++)
+		TRY(clEnqueueNDRangeKernel(w.queue, w.empty, 1, NULL, &one, &one, 0, NULL, NULL));
+	TRY(clSetUserEventStatus(user, CL_COMPLETE));
+	TRY(clFinish(w.queue));
+	TRY(clReleaseEvent(user));
+	world_end(&w);
+	puts("done");
+	return 0;
+}

@@ -1,0 +1,556 @@
+"""The CUDA door, on doubles of NVIDIA's libraries (tests/doubles) that write down what really happened.
+
+With the callback for times, which every release here has, records are in our ticks: then times in the trace are compared
+with those of the records exactly, and those of the records with the truth within BOUND_NS, which is the double's own error in
+mapping a device's clock.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import sbt
+from recording import BUILD, INFERSCOPE, PATIENCE, record
+
+DOUBLES = BUILD / "tests" / "doubles"
+PROGRAMS = DOUBLES / "programs"
+RELEASES = ("11.8", "12.1", "12.4", "12.6", "12.9", "13.0", "13.2", "13.4")
+BOUND_NS = 20000
+SHORT_NS = 10000  # queries below this are left out
+KERNEL, H2D, D2H, D2D, MEMSET, SYNC, CALL, ALLOC, FREE, PAIR = 11, 12, 13, 14, 15, 16, 10, 7, 8, 20
+THREAD, STREAM = 1, 2
+NO_BUFFER = 3
+WORK = {"kernel", "copy", "set"}
+COPY_KINDS = {1: H2D, 2: D2H, 8: D2D, 9: D2D, 10: D2D}
+NAMES = {"_Z10busy_300usPf": "busy_300us(float*)", "_Z10busy_5us_vPf": "busy_5us_v(float*)"}
+QUERY = re.compile("Get|Peek|CallConfiguration|IsCapturing|Occupancy")
+
+pytestmark = pytest.mark.skipif(not (DOUBLES / "driver").is_dir(), reason="the doubles have not been built")
+
+
+def paths(release, cudart=None):
+    """LD_LIBRARY_PATH of a machine with this CUPTI, or with none."""
+    folders = [DOUBLES / "driver", DOUBLES / f"cudart-{cudart or 13}"]
+    if release:
+        folders.append(DOUBLES / f"cupti-{release}")
+    return ":".join(map(str, folders))
+
+
+def command(folder, program, *arguments, release="13.0", cudart=None, **variables):
+    """A program on the doubles; only it sees them, and not the recorder."""
+    settings = {"LD_LIBRARY_PATH": paths(release, cudart), "DOUBLE_TRUTH": folder / "truth", "CUDA_HOME": "/nowhere", **variables}
+    return ["/usr/bin/env", *(f"{key}={value}" for key, value in settings.items()), PROGRAMS / program, *map(str, arguments)]
+
+
+def truth(folder):
+    with open(Path(folder) / "truth", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+class Run:
+    """A recorded program and what really happened in it."""
+
+    def __init__(self, folder, program, *arguments, options=(), **settings):
+        program, *rest = command(folder, program, *arguments, **settings)
+        self.begin = time.monotonic()
+        self.recording = record(folder, *rest, program=program, options=options)
+        self.took = time.monotonic() - self.begin
+        self.trace, self.truth = self.recording.trace, truth(folder)
+        self.rate = self.trace.clocks[0]["rate"]
+
+    def threads_of_program(self):
+        return [track for track in self.trace.tracks.values() if track["kind"] == THREAD]
+
+    def events(self, *kinds):
+        return [event for event in self.recording.events if event.kind in kinds]
+
+    def track(self, event):
+        return self.trace.tracks[event.track]
+
+    def work(self):
+        """Device work as the trace has it: what, correlation, when, and where."""
+        return Counter((event.kind, self.recording.name(event), event.correlation or 0, event.time, event.duration,
+                        self.trace.devices[self.track(event)["device"]]["index"], self.track(event)["id"],
+                        event.bytes or 0, event.graph or 0, (event.metadata or {}).get("graph node id", 0))
+                       for event in self.events(KERNEL, H2D, D2H, D2D, MEMSET))
+
+    def true_work(self):
+        """The same as it really was, without the names of copies and sets, which say what memory they touched."""
+        found = Counter()
+        for it in self.truth:
+            if it["what"] in WORK and it["record_start"]:
+                kind = {"kernel": KERNEL, "set": MEMSET}.get(it["what"]) or COPY_KINDS[it["copy_kind"]]
+                name = NAMES.get(it["name"], it["name"]) if kind == KERNEL else ""
+                found[(kind, name, it["correlation"], it["record_start"], it["record_end"] - it["record_start"], it["device"],
+                       it["stream"], it["bytes"] if kind != KERNEL else 0, it["graph"], it["node"])] += 1
+        return found
+
+    def calls(self):
+        return Counter((self.recording.name(event), event.correlation, event.time, event.duration, self.track(event)["id"])
+                       for event in self.events(CALL) if self.track(event)["kind"] == THREAD)
+
+    def true_calls(self):
+        """Outer calls, and which of them are too short to tell whether they are kept."""
+        outer = {it["correlation"] for it in self.truth if it["what"] == "runtime" and it["record_start"]}
+        sure, unsure = Counter(), Counter()
+        for it in self.truth:
+            if it["what"] not in ("runtime", "driver") or not it["record_start"]:
+                continue
+            if it["what"] == "driver" and it["correlation"] in outer:
+                continue
+            name, ticks = re.sub(r"(_v\d+|_ptsz|_ptds)+$", "", it["name"]), it["record_end"] - it["record_start"]
+            key = name, it["correlation"], it["record_start"], ticks, it["tid"]
+            query, ns = QUERY.search(name), ticks * 1e9 / self.rate
+            if not query or ns > 1.05 * SHORT_NS:
+                sure[key] += 1
+            elif ns > 0.95 * SHORT_NS:
+                unsure[key] += 1
+        return sure, unsure
+
+    def check_work(self):
+        seen = Counter()
+        for key, count in self.work().items():
+            seen[key if key[0] == KERNEL else (key[0], "", *key[2:])] += count
+        assert seen == self.true_work()
+        assert sum(seen.values()) > 0
+
+    def check_times(self, bound=BOUND_NS):
+        """What the trace says, on its clock, against the device's true times."""
+        true = {(it["correlation"], it["record_start"]): it for it in self.truth if it["what"] in WORK}
+        for event in self.events(KERNEL, H2D, D2H, D2D, MEMSET):
+            it = true[event.correlation, event.time]
+            assert abs(self.trace.ns(event.time) - it["start"]) < bound
+            assert abs(self.trace.ns(event.time + event.duration) - it["end"]) < bound
+
+    def check_calls(self):
+        sure, unsure = self.true_calls()
+        seen = self.calls()
+        assert not sure - seen
+        assert not seen - sure - unsure
+
+    def check_syncs(self, missing=()):
+        types = {"event": "Event Sync", "stream_wait": "Stream Wait Event", "stream": "Stream Sync", "context": "Context Sync"}
+        records = {(it["event_sync"]): it["correlation"] for it in self.truth if it["what"] == "event"}
+        true = [it for it in self.truth if it["what"] == "sync" and it["result"] == 0 and it["type"] not in missing]
+        seen = self.events(SYNC)
+        assert Counter((self.recording.name(event), event.correlation) for event in seen) == \
+            Counter((types[it["type"]], it["correlation"]) for it in true)
+        by_call = {event.correlation: event for event in seen}
+        for it in true:
+            event = by_call[it["correlation"]]
+            assert abs(self.trace.ns(event.time) - it["start"]) < 1e6
+            if it["type"] in ("event", "stream_wait") and it["event_sync"] in records:
+                assert event.wait == records[it["event_sync"]]
+            if it["type"] in ("stream", "stream_wait"):
+                assert self.track(event)["kind"] == STREAM and self.track(event)["id"] == it["stream"]
+
+    def check(self):
+        assert (self.recording.status, self.recording.out) == (0, "ok\n")
+        assert self.recording.losses == []
+        self.check_work()
+        self.check_times()
+        self.check_calls()
+        self.check_syncs()
+
+
+# ---- Everything, once, in every release ----
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_driver_program(tmp_path, release):
+    run = Run(tmp_path, "double-driver-program", release=release, DOUBLE_DEVICES=2)
+    run.check()
+    assert {run.recording.name(event) for event in run.events(H2D, D2H, MEMSET)} == {
+        "Memcpy HtoD (Pinned -> Device)", "Memcpy DtoH (Device -> Pinned)", "Memset (Device)"}
+    assert {event.memory_kind for event in run.events(H2D)} == {2 | 3 << 8}
+    assert {event.memory_kind for event in run.events(D2H)} == {3 | 2 << 8}
+    kernel = run.events(KERNEL)[0]
+    assert (kernel.grid_x, kernel.grid_y, kernel.block_x, kernel.block_z) == (8, 1, 128, 1)
+    devices = sorted((device["index"], device["kind"], run.trace.strings[device["name"]])
+                     for device in run.trace.devices.values())
+    assert devices == [(0, 1, "Double GPU"), (1, 1, "Double GPU")]
+    properties = run.trace.devices[0]["properties"]
+    assert properties["uuid"].startswith("GPU-") and properties["totalGlobalMem"] > 1 << 30 and properties["numSms"] > 0
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_runtime_program(tmp_path, release):
+    old = release.startswith(("11", "12"))
+    program, cudart = ("double-runtime-program-12", 12) if old else ("double-runtime-program", 13)
+    run = Run(tmp_path, program, release=release, cudart=cudart, DOUBLE_DEVICES=2)
+    run.check()
+    graphs = [event for event in run.events(KERNEL) if event.graph]
+    assert len(graphs) == 15 and len({event.correlation for event in graphs}) == 5
+    assert len({run.track(event)["id"] for event in run.events(CALL)}) == 3
+    alloc, free = run.events(ALLOC), run.events(FREE)
+    for events, what in ((alloc, "alloc"), (free, "release")):
+        true = Counter((it["address"], it["bytes"]) for it in run.truth if it["what"] == what)
+        assert Counter((event.pointer, event.bytes) for event in events) == true and true
+
+
+def test_compiled_program(tmp_path):
+    """By nvcc, where there is one; kernels are C++."""
+    if not (PROGRAMS / "double-nvcc-program").exists():
+        pytest.skip("there is no nvcc")
+    run = Run(tmp_path, "double-nvcc-program")
+    assert run.recording.status == 0 and run.recording.losses == []
+    assert Counter(key[2:] for key in run.work().elements()) == Counter(key[2:] for key in run.true_work().elements())
+    names = {run.recording.name(event) for event in run.events(KERNEL)}
+    assert names and all("(" in name and not name.startswith("_Z") for name in names)
+
+
+@pytest.mark.parametrize("release", ["12.0", "12.2", "12.3", "12.5", "12.8", "13.1", "13.3"])
+def test_releases_in_between(tmp_path, release):
+    file = {"12": "12.9", "13": "13.4"}[release[:2]]
+    Run(tmp_path, "double-driver-program", release=file, DOUBLE_DEVICES=2, DOUBLE_CUPTI=release).check()
+
+
+def test_analysis_of_it(tmp_path):
+    run = Run(tmp_path, "double-runtime-program", DOUBLE_DEVICES=2)
+    shown = subprocess.run([INFERSCOPE, "analyze", tmp_path / "trace.sbt", "--format", "json"], capture_output=True, check=True,
+                           timeout=PATIENCE)
+    analysis = json.loads(shown.stdout)
+    checks = {check["name"]: check["status"] for check in analysis["integrity"]["checks"]}
+    assert checks["gpu_recording"] == "ok"
+    assert len(analysis["devices"]) == 2
+    assert run.recording.losses == []
+
+
+def test_names_of_streams(tmp_path):
+    run = Run(tmp_path, "double-driver-program", DOUBLE_DEVICES=1, DOUBLE_NAMES=1)
+    run.check()
+    names = {run.trace.strings[track["name"]] for track in run.trace.tracks.values() if track["kind"] == STREAM}
+    assert names == {"a stream with a name"}
+
+
+PYTHON_PROGRAM = """
+import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+def start():
+    context, module, kernel = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    assert not cuda.cuInit(0)
+    assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+    assert not cuda.cuCtxSetCurrent(context)
+    assert not cuda.cuModuleLoadData(ctypes.byref(module), b"")
+    assert not cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"busy_1ms")
+    return kernel
+def launch(kernel):
+    assert not cuda.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, None, None, None)
+def wait():
+    assert not cuda.cuCtxSynchronize()
+kernel = start()
+for _ in range(50):
+    launch(kernel)
+    wait()
+"""
+
+
+def test_calls_lie_inside_those_of_python(tmp_path):
+    """They come through another thread and later, and still are where they were made."""
+    env, *rest = command(tmp_path, "")
+    recording = record(tmp_path, *rest[:-1], sys.executable, "-c", PYTHON_PROGRAM, program=env)
+    trace = recording.trace
+    assert recording.status == 0 and recording.losses == []
+    functions = [each for each in trace.slices() if trace.strings.get(each.name, "").endswith((".launch", ".wait"))]
+    calls = {"cuLaunchKernel": ".launch", "cuCtxSynchronize": ".wait"}
+    seen = Counter()
+    for event in recording.events:
+        function = calls.get(recording.name(event)) if event.kind == CALL else None
+        if function:
+            around = [each for each in functions if each.track == event.track and each.begin <= event.time
+                      and event.time + event.duration <= each.end]
+            assert [trace.strings[each.name][-len(function):] for each in around] == [function]
+            seen[function] += 1
+    assert seen == {".launch": 50, ".wait": 50}
+    assert sum(event.kind == KERNEL for event in recording.events) == 50
+
+
+def test_a_thread_that_speaks_up_later(tmp_path):
+    """It has one track, with what others told of it and what it says itself."""
+    run = Run(tmp_path, "double-scoped")
+    assert run.recording.status == 0 and run.recording.losses == []
+    launches = [event for event in run.events(CALL) if run.recording.name(event) == "cuLaunchKernel"]
+    scope, = (each for each in run.trace.slices() if run.trace.strings.get(each.name) == "five")
+    assert len(launches) == 15 and {event.track for event in launches} == {scope.track}
+    assert sum(scope.begin <= event.time <= scope.end for event in launches) == 5
+    assert Counter(track["id"] for track in run.threads_of_program())[run.track(launches[0])["id"]] == 1
+
+
+# ---- Many of them ----
+
+
+def test_100000_operations(tmp_path):
+    run = Run(tmp_path, "double-many", 100000, 1000)
+    assert run.recording.status == 0 and run.recording.losses == []
+    run.check_work()
+    run.check_times()
+    run.check_calls()
+    run.check_syncs()
+    assert len(run.events(KERNEL)) == 100000
+
+
+def test_what_cupti_drops_is_counted(tmp_path):
+    run = Run(tmp_path, "double-many", 20000, 1000, DOUBLE_FAULT="dropped=7")
+    dropped = sum(it["records"] for it in run.truth if it["what"] == "dropped")
+    assert run.recording.status == 0 and run.recording.lost(NO_BUFFER) == dropped > 40000 / 7
+    run.check_work()
+    assert len(run.events(KERNEL)) < 20000
+
+
+def missed(run):
+    """Records that went into buffers which are only counted, or nowhere."""
+    return sum(it["records"] for it in run.truth if it["what"] == "dropped" or (it["what"] == "buffer" and it["size"] == 1 << 14))
+
+
+@pytest.mark.parametrize("release", ["12.4", "13.0"])
+def test_many_threads(tmp_path, release):
+    run = Run(tmp_path, "double-threads", 300, 20, release=release)
+    assert (run.recording.status, run.recording.out) == (0, "0\n")
+    assert run.recording.lost(NO_BUFFER) == missed(run)
+    if not missed(run):
+        run.check_work()
+        run.check_calls()
+        assert Counter(run.track(event)["id"] for event in run.events(CALL) if run.recording.name(event) == "cuLaunchKernel") == \
+            Counter(it["tid"] for it in run.truth if it["what"] == "driver" and it["name"] == "cuLaunchKernel")
+    assert not run.work() - Counter(run.true_work())
+
+
+@pytest.mark.parametrize("release", ["12.4", "13.0"])
+def test_too_few_buffers(tmp_path, release):
+    run = Run(tmp_path, "double-many", 60000, 0, release=release, INFERSCOPE_CUDA_BUFFERS=1)
+    assert run.recording.status == 0 and {it["size"] for it in run.truth if it["what"] == "buffer"} == {1 << 18, 1 << 14}
+    assert run.recording.lost(NO_BUFFER) == missed(run) > 0
+    kernels = {(event.correlation, event.time) for event in run.events(KERNEL)}
+    assert 0 < len(kernels) == len(run.events(KERNEL)) < 60000
+
+
+# ---- Clocks ----
+
+
+@pytest.mark.parametrize("callback", [True, False])
+@pytest.mark.parametrize("settings", [{}, {"DOUBLE_CLOCK_PPM": 50}, {"DOUBLE_CLOCK_STEP_NS": "300000000:2000000"}])
+def test_clocks(tmp_path, callback, settings):
+    fault = {} if callback else {"DOUBLE_FAULT": "no_timestamp_callback"}
+    run = Run(tmp_path, "double-clock", 60, 10, **settings, **fault)
+    assert run.recording.status == 0 and run.recording.losses == []
+    true = {it["correlation"]: it for it in run.truth if it["what"] == "kernel"}
+    kernels = run.events(KERNEL)
+    assert {event.correlation for event in kernels} == set(true) and len(kernels) == 60
+    if callback:
+        run.check_work()
+    else:  # the system's clock, which records have, on ours
+        pair = run.trace.pairs[0][0]
+        shift = pair.realtime - pair.raw
+        off = [abs(run.trace.ns(event.time) - (true[event.correlation]["record_start"] - shift)) for event in kernels]
+        assert max(off) < BOUND_NS
+    if "DOUBLE_CLOCK_STEP_NS" not in settings:  # a device's clock that jumps is CUPTI's to put right
+        assert max(abs(run.trace.ns(event.time) - true[event.correlation]["start"]) for event in kernels) < 2 * BOUND_NS
+    pairs = run.events(PAIR)
+    assert bool(pairs) != callback
+    for pair in pairs:
+        assert run.track(pair)["kind"] == STREAM and pair.duration < run.rate / 1000 and pair.integer > 1e18
+        assert abs(pair.value) < run.rate / 1e4
+
+
+@pytest.mark.parametrize("step", [1000000000, -1000000000])
+def test_system_clock_that_is_set(tmp_path, step):
+    """Without the callback.  What the double makes of times of devices then is its own; those of calls are what it was told."""
+    run = Run(tmp_path, "double-clock", 60, 10, DOUBLE_REALTIME_STEP_NS=f"300000000:{step}", DOUBLE_FAULT="no_timestamp_callback")
+    assert run.recording.status == 0
+    true = {it["correlation"]: it for it in run.truth if it["what"] == "driver" and it["name"] == "cuLaunchKernel"}
+    calls = [event for event in run.events(CALL) if run.recording.name(event) == "cuLaunchKernel"]
+    assert len(true) == 60 and len(calls) == len({event.correlation for event in calls}) >= 59  # one may be cut by the step
+    assert max(abs(run.trace.ns(event.time) - true[event.correlation]["start"]) for event in calls) < 2 * BOUND_NS
+    pairs = run.events(PAIR)
+    assert sum(abs(pair.value) > run.rate / 2 for pair in pairs) == 1
+    kernels = len(run.events(KERNEL))
+    assert kernels <= 60 <= kernels + run.recording.lost(NO_BUFFER)
+
+
+# ---- What goes wrong ----
+
+KEEPS_ALL = ("late_completion", "second_registration", "missing_api", "reused_event_id", "no_device_sync", "exit_callback",
+             "injection_twice", "start_before_launch", "correlation_zero", "null_name", "freed_name", "null_crash", "clock_step")
+
+
+def bare(folder, *program, **settings):
+    """How it ends without us."""
+    shown = subprocess.run(command(folder, *program, **settings), capture_output=True, text=True, check=False, timeout=PATIENCE)
+    return shown.returncode, shown.stdout
+
+
+@pytest.mark.parametrize("release", ["12.1", "13.4"])
+@pytest.mark.parametrize("fault", KEEPS_ALL)
+def test_faults_that_lose_nothing(tmp_path, fault, release):
+    run = Run(tmp_path, "double-driver-program", release=release, DOUBLE_DEVICES=1, DOUBLE_FAULT=fault)
+    assert (run.recording.status, run.recording.out) == (0, "ok\n") and run.took < 8
+    assert run.recording.losses == []
+    assert len(run.events(KERNEL)) == sum(it["what"] == "kernel" for it in run.truth)
+    names = Counter(map(run.recording.name, run.events(KERNEL)))
+    if fault == "null_name":
+        assert set(names) == {"[no name]"}
+    elif fault in ("freed_name", "late_completion"):  # which come after their module has gone
+        assert set(names) <= {"[name gone]", "busy_5ms", "busy_20us"}
+    else:
+        assert set(names) == {"busy_5ms", "busy_20us"}
+    if fault not in ("correlation_zero", "null_name", "freed_name", "late_completion", "start_before_launch"):
+        run.check_work()
+    if fault == "reused_event_id":
+        run.check_syncs()
+    if fault == "no_device_sync":
+        run.check_syncs(missing=("context",))
+
+
+@pytest.mark.parametrize("fault", ["zero_stamps=3", "end_before_start=3"])
+def test_work_without_times_is_counted(tmp_path, fault):
+    run = Run(tmp_path, "double-driver-program", DOUBLE_DEVICES=1, DOUBLE_FAULT=fault)
+    assert (run.recording.status, run.recording.out) == (0, "ok\n")
+    true = sum(it["what"] in WORK for it in run.truth)
+    seen = len(run.events(KERNEL, H2D, D2H, D2D, MEMSET))
+    assert run.recording.lost(NO_BUFFER) == true - seen > 0
+    assert seen == true - true // 3
+
+
+def test_unknown_kinds_cost_themselves_alone(tmp_path):
+    run = Run(tmp_path, "double-driver-program", DOUBLE_DEVICES=1, DOUBLE_FAULT="unknown_kind=20")
+    assert (run.recording.status, run.recording.out) == (0, "ok\n")
+    run.check_work()
+    run.check_syncs()
+    assert run.recording.lost(NO_BUFFER) > 0
+
+
+def test_cut_records_are_counted(tmp_path):
+    whole = Run(tmp_path, "double-driver-program", DOUBLE_DEVICES=1)
+    cut = tmp_path / "cut"
+    cut.mkdir()
+    run = Run(cut, "double-driver-program", DOUBLE_DEVICES=1, DOUBLE_FAULT="truncated_record")
+    assert (run.recording.status, run.recording.out) == (0, "ok\n")
+    lost = run.recording.lost(NO_BUFFER)
+    assert 0 < lost < 20
+    assert len(whole.events(KERNEL)) - len(run.events(KERNEL)) <= lost
+
+
+@pytest.mark.parametrize("fault, reason", [
+    ("subscribe_39", "another profiler"), ("cupti_error=15", "15"), ("cupti_error=999", "999")])
+def test_standing_down(tmp_path, fault, reason):
+    run = Run(tmp_path, "double-driver-program", DOUBLE_DEVICES=1, DOUBLE_FAULT=fault)
+    assert (run.recording.status, run.recording.out) == (0, "ok\n")
+    assert run.events(KERNEL, CALL) == [] and run.recording.losses == []
+    note, = run.trace.info["notes"]
+    assert note.startswith("cuda: ") and reason in note
+
+
+def test_no_libcupti(tmp_path):
+    if list(Path("/usr/local").glob("cuda*")):
+        pytest.skip("there is a real one, which would be found")
+    run = Run(tmp_path, "double-driver-program", release=None, DOUBLE_DEVICES=1)
+    assert (run.recording.status, run.recording.out) == (0, "ok\n")
+    assert run.trace.info["notes"] == ["cuda: CUPTI (libcupti.so) was not found"]
+
+
+@pytest.mark.parametrize("fault", ["slow_flush=5000", "dead_worker", "never_completion"])
+def test_flushes_that_hang(tmp_path, fault):
+    begin = time.monotonic()
+    assert bare(tmp_path, "double-driver-program", DOUBLE_DEVICES=1) == (0, "ok\n")
+    alone = time.monotonic() - begin
+    (tmp_path / "truth").unlink()
+    run = Run(tmp_path, "double-driver-program", DOUBLE_DEVICES=1, DOUBLE_FAULT=fault)
+    assert (run.recording.status, run.recording.out) == (0, "ok\n")
+    assert run.took < alone + 4  # one second of patience, and the reading of the trace
+    # Nobody waits for so long: names are gone with their module, and what CUPTI still has is not seen.
+    assert not Counter(key[2:] for key in run.work().elements()) - Counter(key[2:] for key in run.true_work().elements())
+
+
+@pytest.mark.parametrize("fault", ["cuinit_error=100", "out_of_memory", "launch_failed=3"])
+def test_errors_of_the_program(tmp_path, fault):
+    status, out = bare(tmp_path, "double-driver-program", DOUBLE_DEVICES=1, DOUBLE_FAULT=fault)
+    (tmp_path / "truth").unlink()
+    run = Run(tmp_path, "double-driver-program", DOUBLE_DEVICES=1, DOUBLE_FAULT=fault)
+    assert (run.recording.status, run.recording.out) == (status, out)
+    assert status != 0
+
+
+def test_the_copy_that_the_program_has(tmp_path):
+    """A second libcupti would be a second client."""
+    theirs = DOUBLES / "cupti-12.9" / "libcupti.so.12"
+    if b"__asan_init" in theirs.read_bytes():
+        pytest.skip("a sanitizer wants to be loaded first")
+    run = Run(tmp_path, "double-driver-program", release="13.0", DOUBLE_DEVICES=1, LD_PRELOAD=theirs, LD_DEBUG="files",
+              LD_DEBUG_OUTPUT=tmp_path / "loader")
+    run.check()
+    loader = "".join(file.read_text(errors="replace") for file in tmp_path.glob("loader.*"))
+    assert "libcupti.so.12" in loader and "libcupti.so.13" not in loader
+
+
+# ---- Processes ----
+
+
+def test_work_that_does_not_end(tmp_path):
+    """Its record has no times when the program ends: it is counted, its launch is there, and nobody waits for it."""
+    run = Run(tmp_path, "double-leave")
+    assert run.recording.status == 0 and run.took < 8
+    assert run.recording.lost(NO_BUFFER) == 1 and run.events(KERNEL) == []
+    assert [run.recording.name(event) for event in run.events(CALL)][-1] == "cuLaunchKernel"
+
+
+def test_exit_without_goodbye(tmp_path):
+    run = Run(tmp_path, "double-runtime-program", "exit", DOUBLE_DEVICES=2)
+    assert (run.recording.status, run.recording.out) == (0, "ok\n")
+
+
+def test_killed_in_the_middle(tmp_path):
+    program, *rest = command(tmp_path, "double-clock", 100000, 2)
+    path = tmp_path / "trace.sbt"
+    with subprocess.Popen([INFERSCOPE, "run", "--trace", path, "--", program, *rest], start_new_session=True) as process:
+        while not (tmp_path / "truth").exists() or len(truth_so_far(tmp_path)) < 500:
+            time.sleep(0.05)
+        pid = truth_so_far(tmp_path)[0]["pid"]
+        os.kill(pid, signal.SIGKILL)
+        killed = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        process.wait(timeout=PATIENCE)
+    trace = sbt.read(path)
+    assert trace.violations == [] and trace.info["signal"] == signal.SIGKILL
+    seen = {event.correlation for event in trace.events if event.kind == KERNEL}
+    before = {it["correlation"] for it in truth_so_far(tmp_path) if it["what"] == "kernel" and it["end"] < killed - 150_000_000}
+    assert len(before) > 50 and before <= seen
+
+
+def truth_so_far(folder):
+    with open(folder / "truth", encoding="utf-8") as file:
+        return [json.loads(line) for line in file if line.endswith("}\n")]
+
+
+@pytest.mark.parametrize("how", ["fork", "fork_exit", "exec"])
+def test_children(tmp_path, how):
+    run = Run(tmp_path, "double-family", how)
+    assert run.recording.status == 0 and run.recording.losses == [] and run.took < 8
+    assert sorted(run.recording.out.split()) == ["child", "parent"]
+    kernels = Counter(run.trace.processes[run.track(event)["process"]]["pid"] for event in run.events(KERNEL))
+    true = Counter(it["pid"] for it in run.truth if it["what"] == "kernel")
+    assert kernels == true and len(true) == (2 if how == "exec" else 1)
+
+
+def test_nothing_without_cuda(tmp_path):
+    """Of a program that does not use CUDA we know nothing: neither library nor thread."""
+    script = ("ls /proc/self/task | wc -l; grep -c -e libcupti -e libcuda -e libinferscope /proc/self/maps; "
+              "echo $CUDA_INJECTION64_PATH")
+    recording = record(tmp_path, "-c", script, program="/bin/sh")
+    tasks, maps, door = recording.out.split()
+    assert (tasks, maps) == ("1", "0") and door.endswith("libinferscope-rt.so")
+
+
+def test_a_door_that_is_taken(tmp_path, monkeypatch):
+    taken = "CUDA work is not recorded: CUDA_INJECTION64_PATH is already set to /some/other.so"
+    run = [INFERSCOPE, "run", "--trace", tmp_path / "t.sbt", "--", "/bin/sh", "-c", "echo $CUDA_INJECTION64_PATH"]
+    for value, sentence in (("/some/other.so", taken), ("none", "")):
+        monkeypatch.setenv("CUDA_INJECTION64_PATH", value)
+        shown = subprocess.run(run, capture_output=True, text=True, check=True, timeout=PATIENCE)
+        assert shown.stdout.strip() == value and (sentence in shown.stderr) and ("CUDA work" in shown.stderr) == bool(sentence)
