@@ -129,6 +129,38 @@ static PyObject *process_list(struct rows *rows)
 	return list;
 }
 
+static PyObject *device_dict(struct rows *rows, const struct trace_device *device)
+{
+	static const char *const kinds[] = { "unknown", "cuda", "opencl", "hip", "other" };
+	const char *kind = kinds[device->kind < sizeof kinds / sizeof kinds[0] ? device->kind : 0];
+	PyObject *dict = PyDict_New();
+
+	if (!dict)
+		return NULL;
+	if (put_text_key(dict, "device_id", PyLong_FromUnsignedLong(device->index)) < 0 ||
+	    put_text_key(dict, "kind", PyUnicode_FromString(kind)) < 0 ||
+	    put_text_key(dict, "name", rows_string(rows, device->name)) < 0)
+		Py_CLEAR(dict);
+	return dict;
+}
+
+static PyObject *device_list(struct rows *rows)
+{
+	PyObject *list = PyList_New(0), *dict;
+
+	for (size_t i = 0; list && i < trace_reader_device_count(rows->reader); i++) {
+		const struct trace_device *device = trace_reader_device(rows->reader, (uint32_t)i);
+
+		if (!device)
+			continue;
+		dict = device_dict(rows, device);
+		if (!dict || PyList_Append(list, dict) < 0)
+			Py_CLEAR(list);
+		Py_XDECREF(dict);
+	}
+	return list;
+}
+
 static int64_t end_of(const struct trace_reader *reader)
 {
 	int64_t ns, end = 0;
@@ -153,7 +185,8 @@ static PyObject *outline_dict(struct rows *rows)
 	if (put_text_key(dict, "start_raw_ns", PyLong_FromLongLong(start)) < 0 ||
 	    put_text_key(dict, "end_ns", PyLong_FromLongLong(end_of(reader))) < 0 ||
 	    put_text_key(dict, "complete", PyBool_FromLong(trace_reader_report(reader)->complete)) < 0 ||
-	    put_text_key(dict, "processes", process_list(rows)) < 0)
+	    put_text_key(dict, "processes", process_list(rows)) < 0 ||
+	    put_text_key(dict, "devices", device_list(rows)) < 0)
 		Py_CLEAR(dict);
 	return dict;
 }
@@ -239,7 +272,7 @@ static PyMethodDef methods[] = {
 	  "so many." },
 	{ "info", info, METH_VARARGS, "info(path)\n--\n\nWhat 'inferscope info --format json' says of a trace." },
 	{ "outline", outline, METH_VARARGS,
-	  "outline(path)\n--\n\nStart and end of a trace and its processes, without reading the events." },
+	  "outline(path)\n--\n\nStart and end of a trace, its processes and devices, without reading the events." },
 	{ "fit_clock", (PyCFunction)(void (*)(void))fit_clock, METH_VARARGS | METH_KEYWORDS,
 	  "fit_clock(samples, times, nominal=1.0, drift_ppm=0.0)\n--\n\n"
 	  "Times of one clock on another.  A sample is (host before, device, host after), the device's clock having been read "

@@ -16,6 +16,7 @@ import time
 import warnings
 import weakref
 
+from inferscope import _gpu_doors
 from inferscope._recorder import Recorder, RecordingError, python_version
 
 MARK_START, MARK_STOP, MARK_READ = "profiler start", "profiler stop", "profiler read"
@@ -88,25 +89,46 @@ class _Place:
 class _Session:
     """A recording of this process's own, by a recorder of its own."""
 
-    def __init__(self, tracer, trace, arguments, options):
-        self.tracer, self.users, self.totals = tracer, 0, None
+    def __init__(self, tracer, trace, arguments, options, gpu):
+        self.tracer, self.users, self.totals, self.doors = tracer, 0, None, {}
         self.pid = os.getpid()
         self.trace = os.path.abspath(trace) if trace else self._temporary()
         self.recorder = Recorder(["--trace", self.trace] + arguments)
         try:
-            self._enter(options)
+            self._enter(options, gpu)
         except BaseException as error:
+            self.close_doors()
             tracer.leave()
             self.recorder.stop()
             if isinstance(error, Exception):
                 raise RecordingError("recording cannot start: %s" % error) from error
             raise
 
-    def _enter(self, options):
+    def _enter(self, options, gpu):
         self.place = _Place(self.recorder.session)
         self.tracer.link(self.recorder.runtime)
+        self.tracer.flush()  # what GPUs have done until now is not ours
         self.tracer.join(self.recorder.session)
+        self.calls = options.get("calls", True)
+        if gpu:
+            self.open_doors()  # before calls are recorded, ours among them
         self.tracer.start(**options)
+
+    def widen(self, options, gpu):
+        """Somebody has come who wants more than whoever was first."""
+        if gpu:
+            self.open_doors()
+        if options.get("calls", True) and not self.calls:
+            self.calls = True
+            self.tracer.start(**options)
+
+    def open_doors(self):
+        if not self.doors:
+            self.doors = _gpu_doors.open_doors(self.recorder.runtime)
+
+    def close_doors(self):
+        if self.doors:
+            _gpu_doors.close_doors()
 
     def _temporary(self):
         import tempfile
@@ -116,7 +138,9 @@ class _Session:
 
     def close(self):
         self.tracer.stop()
+        self.tracer.flush()
         self.tracer.leave()
+        self.close_doors()
         self.totals = self.recorder.stop()
         if self.totals is None:
             self._mourn()
@@ -190,10 +214,12 @@ class Recording:
     trace: where the trace is kept; None: in a temporary file
     arguments: further ones for `inferscope record`
     options: for the extension's start()
+    gpu: also what GPUs do, as far as they have not been used before
     """
 
-    def __init__(self, trace=None, arguments=(), options=None):
+    def __init__(self, trace=None, arguments=(), options=None, gpu=False):
         self._trace, self._arguments, self._options = trace, list(arguments), dict(options or {})
+        self._gpu = gpu
         self._id = "%d.%d" % (os.getpid(), next(_numbers))
         self._session = self._place = None
         self._marked_start = self._marked_stop = False
@@ -216,8 +242,10 @@ class Recording:
     def _join(self):
         global _session
         if _session is None and not self._tracer.joined():
-            _session = _Session(self._tracer, self._trace, self._arguments, self._options)
+            _session = _Session(self._tracer, self._trace, self._arguments, self._options, self._gpu)
         elif _session is None or _session.users:
+            if _session:
+                _session.widen(self._options, self._gpu)
             self._marked_start = True
             self._mark(MARK_START)
         self._session = _session
@@ -236,6 +264,8 @@ class Recording:
             return
         self._to_raw = _raw_ns()
         self.duration_ns = self._to_raw - self._from_raw
+        if self._gpu:
+            self._tracer.flush()
         self._after = self._tracer.stats()
         with _lock:
             self._part()
@@ -274,6 +304,23 @@ class Recording:
         """True when others record into the same trace, or have."""
         return self._marked_start or self._marked_stop
 
+    @property
+    def doors(self):
+        """How the doors of GPUs are, by their name."""
+        if self._session is not None:
+            return dict(self._session.doors)
+        return _gpu_doors.look(os.environ.get("INFERSCOPE_RUNTIME", ""))
+
+    def devices(self):
+        """The devices that the trace has work of: dictionaries with device_id, kind and name."""
+        engine, found = find_engine(), []
+        for path in self._place.segments() if self._grows() else [self._session.trace]:
+            try:
+                found += [device for device in engine.outline(path)["devices"] if device not in found]
+            except engine.TraceError:
+                continue
+        return found
+
     def totals(self):
         """Counts, as the recorder tells them; of a shared recording, as this process knows them."""
         if self._session is not None and self._session.totals is not None and not self.is_shared:
@@ -290,29 +337,37 @@ class Recording:
             return []
         if not self.running and not self.is_shared:
             return self._cut(find_engine().read_events(self.trace), None, None)
-        if self.running:
-            reading = "%s.%d" % (self._id, next(_numbers))
-            self._tracer.mark_event(MARK_READ, {"profiler": reading})
-            return self._wait(MARK_READ, reading)
-        return self._wait(MARK_STOP, self._id)
+        if self.running and self._gpu:
+            self._tracer.flush()
+        name, identity = (MARK_READ, self._mark_read()) if self.running else (MARK_STOP, self._id)
+        events = self._wait(name, identity, self._to_raw)
+        if self._gpu and self._grows() and self.devices():
+            # Work of GPUs comes through the rings of other threads, which may have been read after the mark; by the next
+            # mark that is read, they have been.
+            events = self._wait(MARK_READ, self._mark_read(), None)
+        return self._cut(events, _find(events, MARK_START, self._id), _find(events, name, identity))
 
-    def _wait(self, name, identity):
+    def _mark_read(self):
+        identity = "%s.%d" % (self._id, next(_numbers))
+        self._tracer.mark_event(MARK_READ, {"profiler": identity})
+        return identity
+
+    def _wait(self, name, identity, to_raw):
         """What there is once that mark is in the file."""
         deadline = time.monotonic() + WAIT
         while True:
-            events = self._read()
-            last = _find(events, name, identity)
-            if last is not None or time.monotonic() > deadline or not self._grows():
-                return self._cut(events, _find(events, MARK_START, self._id), last)
+            events = self._read(to_raw)
+            if _find(events, name, identity) or time.monotonic() > deadline or not self._grows():
+                return events
             time.sleep(0.02)
 
     def _grows(self):
         return self._session is None or self._session.totals is None
 
-    def _read(self):
-        """Of all there is, what can belong to it."""
+    def _read(self, to_raw):
+        """Of all there is, what can belong to it: until then, or until now."""
         engine, events = find_engine(), []
-        to_raw = self._to_raw if self._to_raw is not None else _raw_ns()
+        to_raw = _raw_ns() if to_raw is None else to_raw
         for path in self._place.segments() if self._grows() else [self._session.trace]:
             try:
                 outline = engine.outline(path)

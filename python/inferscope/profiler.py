@@ -16,24 +16,26 @@ _OVERFLOWS = ("wrap", "discard", "block")
 
 
 class Profiler:
-    """Records calls, scopes, marks, counters and PyTorch operators between start() and stop().
+    """Records calls, scopes, marks, counters, PyTorch operators and what GPUs do between start() and stop().
 
     trace: where to keep the trace; a temporary file unless given, which goes with the Profiler
     trace_size_mb: memory for events on their way to the file; 100 unless given
     overflow: what happens when it is full: "wrap", "discard" or "block"
     calls: Python functions; c_calls: also those written in C
     ops: PyTorch operators; shapes: with the shapes of their inputs
+    gpu: CUDA and OpenCL, unless the program has used them before the start
     include, exclude: patterns of functions ("torch.nn", "json.*", "/app/*.py"), a list or with commas between them
 
     Processes that are forked meanwhile are recorded too.  It may be started again; each time is a recording of its own.
     """
 
     def __init__(self, trace=None, *, trace_size_mb=None, overflow=None, calls=True, c_calls=False, ops=True, shapes=False,
-                 include=None, exclude=None):
+                 gpu=True, include=None, exclude=None):
         self._path = trace
         self._arguments = _size_argument(trace_size_mb) + _overflow_argument(overflow)
         self._options = {"calls": bool(calls), "c_calls": bool(c_calls), "ops": bool(ops), "shapes": bool(shapes),
                          "include": pattern_list("include", include), "exclude": pattern_list("exclude", exclude)}
+        self._gpu = bool(gpu)
         self._recording = None
         self._events = None
         self._disabled = False
@@ -46,7 +48,7 @@ class Profiler:
         if self._disabled or self.state == "recording":
             return
         self._recording = self._events = None  # with which an older temporary trace goes, before anything is recorded
-        recording = Recording(self._path, self._arguments, self._options)
+        recording = Recording(self._path, self._arguments, self._options, self._gpu)
         recording.start()
         self._recording = recording
 

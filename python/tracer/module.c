@@ -73,6 +73,18 @@ static PyObject *py_leave(PyObject *module, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
+static PyObject *py_flush(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	if (tracer.inside) {
+		Py_BEGIN_ALLOW_THREADS
+		tracer.inside->flush();
+		Py_END_ALLOW_THREADS
+	}
+	Py_RETURN_NONE;
+}
+
 static PyObject *py_joined(PyObject *module, PyObject *unused)
 {
 	(void)module;
@@ -205,6 +217,7 @@ static PyMethodDef methods[] = {
 	{ "link", py_link, METH_VARARGS, "Loads the runtime library; true when a recorder's session was joined." },
 	{ "join", py_join, METH_VARARGS, "Joins the session in this folder." },
 	{ "leave", py_leave, METH_NOARGS, "Leaves the session: nothing more is recorded." },
+	{ "flush", py_flush, METH_NOARGS, "Has work of GPUs that has ended written." },
 	{ "joined", py_joined, METH_NOARGS, "Is somebody recording?" },
 	{ "note", py_note, METH_VARARGS, "Something for the recorder to tell the user." },
 	{ "start", (PyCFunction)(void (*)(void))py_start, METH_VARARGS | METH_KEYWORDS, "Records calls and operators." },

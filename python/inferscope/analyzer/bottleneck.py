@@ -13,6 +13,14 @@ def _paths(trace):
     return [os.fsencode(path) for path in trace]
 
 
+def _exact(event):
+    """Whole microseconds would be nothing for a short kernel; where nanoseconds are known, they count."""
+    if not isinstance(event, dict):
+        return event
+    times = {name + "_us": event[name + "_ns"] / 1000 for name in ("start", "end") if isinstance(event.get(name + "_ns"), int)}
+    return {**event, **times}
+
+
 def _shipped_rules():
     """The file of rules that comes with us: in a wheel in the package, else in share/ of where that was built or installed."""
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -54,7 +62,7 @@ class BottleneckAnalyzer:
             yield _paths(self._trace), self._communication, self._rules
             return
         with open(os.memfd_create("timeline"), "w", encoding="utf-8") as file:
-            json.dump(self._timeline, file, default=repr)
+            json.dump(list(map(_exact, self._timeline)), file, default=repr)
             file.flush()
             yield _paths(f"/proc/self/fd/{file.fileno()}"), self._communication, self._rules
 

@@ -1,5 +1,7 @@
 """Collectors: each puts the events of one source into a trace buffer."""
 
-from inferscope.collectors.cpu import CollectorState, CpuCollector
+from inferscope.collectors._collector import CollectorState
+from inferscope.collectors.cpu import CpuCollector
+from inferscope.collectors.gpu import GpuCollector
 
-__all__ = ["CollectorState", "CpuCollector"]
+__all__ = ["CollectorState", "CpuCollector", "GpuCollector"]

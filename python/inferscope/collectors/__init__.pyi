@@ -1,3 +1,5 @@
-from inferscope.collectors.cpu import CollectorState as CollectorState, CpuCollector as CpuCollector
+from inferscope.collectors._collector import CollectorState as CollectorState
+from inferscope.collectors.cpu import CpuCollector as CpuCollector
+from inferscope.collectors.gpu import GpuCollector as GpuCollector
 
 __all__: list[str]

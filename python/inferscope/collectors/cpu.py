@@ -6,107 +6,34 @@ when the collection stops.  sys.setprofile() and sys.settrace() stay what they
 are, and whoever uses them goes on being called.
 """
 
-import enum
-import logging
 import threading
 
-from inferscope._recording import Recording, is_enabled, pattern_list
-
-log = logging.getLogger("inferscope")
+from inferscope._recording import Recording, pattern_list
+from inferscope.collectors._collector import Collector, CollectorState
 
 # Of the kinds of events those that are a CPU's.
 _KINDS = frozenset(["cpu_call", "cpu_syscall", "cpu_sample", "scope", "instant", "counter", "op", "memory_alloc", "memory_free"])
 
 
-class CollectorState(enum.Enum):
-    UNINITIALIZED = "Uninitialized"
-    IDLE = "Idle"
-    COLLECTING = "Collecting"
-    FINALIZED = "Finalized"
-
-
-class CpuCollector:
+class CpuCollector(Collector):
     """Collects between start() and stop() into `trace_buffer`, which needs no more than enqueue(event).
 
     c_calls: also functions written in C
     include, exclude: patterns of functions, a list or with commas between them
     """
 
-    state = CollectorState.UNINITIALIZED
-
     def __init__(self, trace_buffer, *, c_calls=False, include=None, exclude=None):
-        if trace_buffer is None:
-            raise ValueError("a collector needs a trace buffer to collect into, not None")
-        if not callable(getattr(trace_buffer, "enqueue", None)):
-            raise TypeError("a trace buffer has enqueue(event), which %s has not" % type(trace_buffer).__name__)
-        self.trace_buffer = trace_buffer
+        super().__init__(trace_buffer)
         self._options = {"c_calls": bool(c_calls), "ops": False, "include": pattern_list("include", include),
                          "exclude": pattern_list("exclude", exclude)}
-        self._lock = threading.RLock()
-        self._recording = None
-        self._events = []
-        self._clear_counts()
-        self.state = CollectorState.IDLE
 
-    def _clear_counts(self):
-        self._captured = self._refused = self._errors = 0
+    def _begin(self):
+        recording = Recording(options=self._options)
+        recording.start()
+        return recording
 
-    # ---- Starting and stopping ----
-
-    def start(self):
-        """Starts collecting; nothing happens when it is, or when INFERSCOPE_ENABLED is 0."""
-        with self._lock:
-            if self.state is CollectorState.COLLECTING or not is_enabled():
-                return
-            self._recording, self._events = None, []
-            self._clear_counts()
-            recording = Recording(options=self._options)
-            recording.start()
-            self._recording = recording
-            self.state = CollectorState.COLLECTING
-
-    def stop(self):
-        """Stops, and puts the events into the buffer; nothing happens when it is not collecting.
-
-        Whatever the buffer raises is logged and counted, and goes no further.
-        """
-        with self._lock:
-            if self.state is not CollectorState.COLLECTING:
-                return
-            self._recording.stop()
-            self.state = CollectorState.FINALIZED
-            try:
-                self._events = self._read()
-            except Exception as error:
-                self._count_error("the events of the collector cannot be read", error)
-            self._hand_over()
-
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, *exception):
-        self.stop()
-
-    def _read(self):
-        return [event for event in self._recording.events() if event["event_type"] in _KINDS]
-
-    def _hand_over(self):
-        for event in self._events:
-            try:
-                taken = self.trace_buffer.enqueue(event)
-            except Exception as error:
-                self._count_error("the trace buffer does not take events", error)
-            else:
-                if taken is False:
-                    self._refused += 1
-                else:
-                    self._captured += 1
-
-    def _count_error(self, what, error):
-        self._errors += 1
-        if self._errors == 1:
-            log.warning("%s: %s: %s", what, type(error).__name__, error)
+    def _is_ours(self, event):
+        return event["event_type"] in _KINDS and "device_id" not in event
 
     # ---- What was collected ----
 

@@ -1,25 +1,9 @@
-from enum import Enum
-from types import TracebackType
-from typing import Any, Optional, Protocol, Type, Union, Iterable
+from typing import Any, Iterable, Union
 
-class CollectorState(Enum):
-    UNINITIALIZED = "Uninitialized"
-    IDLE = "Idle"
-    COLLECTING = "Collecting"
-    FINALIZED = "Finalized"
+from inferscope.collectors._collector import Collector, CollectorState as CollectorState, _Buffer
 
-class _Buffer(Protocol):
-    def enqueue(self, event: dict[str, Any]) -> bool: ...
-
-class CpuCollector:
-    state: CollectorState
-    trace_buffer: _Buffer
+class CpuCollector(Collector):
     def __init__(self, trace_buffer: _Buffer, *, c_calls: bool = False, include: Union[str, Iterable[str], None] = None,
                  exclude: Union[str, Iterable[str], None] = None) -> None: ...
-    def start(self) -> None: ...
-    def stop(self) -> None: ...
-    def __enter__(self) -> CpuCollector: ...
-    def __exit__(self, exc_type: Optional[Type[BaseException]], exc_value: Optional[BaseException],
-                 traceback: Optional[TracebackType]) -> None: ...
     def get_thread_local_buffer(self) -> list[dict[str, Any]]: ...
     def get_stats(self) -> dict[str, Any]: ...

@@ -4,6 +4,8 @@ A GPU has a clock of its own, with another zero and a rate that is off by some
 millionths.  Readings of both clocks relate them (calibration); without any, work
 does not begin before its launch, nor end after a call that waited for it.
 Where neither says enough, times stay as they are and the margin is the error.
+What a recording of ours has is on the CPU's clock already, and says so
+(clock_synchronized).
 """
 
 import logging
@@ -97,7 +99,7 @@ class TimelineMerger:
         """Finds out how the clock of each GPU relates to the CPU's, from what is there."""
         launches, waits = self._causes()
         devices = {}
-        for event in self._gpu:
+        for event in self._on_devices():
             devices.setdefault(event.get("device_id") if isinstance(event, dict) else None, []).append(event)
         self._clocks = {device: self._synchronize(device, events, launches, waits) for device, events in devices.items()}
 
@@ -109,7 +111,7 @@ class TimelineMerger:
         """
         if self._clocks is None:
             self.synchronize_clocks()
-        rows = [self._row(event, *_times(event)) for event in self._cpu]
+        rows = [self._row(event, *_times(event)) for event in self._on_hosts()]
         for clock in self._clocks.values():
             rows += [self._gpu_row(clock, *item) for item in zip(clock["events"], clock["times"])]
         rows.sort(key=lambda row: (row["start_ns"], -row["end_ns"]))
@@ -154,6 +156,19 @@ class TimelineMerger:
         margin = _us_to_ns(self.margin_us)
         return ns - margin, ns + margin
 
+    # ---- Where they are ----
+
+    @staticmethod
+    def _is_call(event):
+        """A collector of GPUs has calls of the host's threads, too."""
+        return isinstance(event, dict) and event.get("event_type") == "runtime_call" and event.get("device_id") is None
+
+    def _on_hosts(self):
+        return self._cpu + [event for event in self._gpu if self._is_call(event)]
+
+    def _on_devices(self):
+        return [event for event in self._gpu if not self._is_call(event)]
+
     # ---- Causes ----
 
     def _causes(self):
@@ -162,7 +177,7 @@ class TimelineMerger:
         A number used twice tells nothing.
         """
         launches, twice, waits = {}, set(), []
-        for event in self._cpu:
+        for event in self._on_hosts():
             start, end = _times(event)
             if event.get("event_type") != "runtime_call":
                 continue
@@ -193,6 +208,8 @@ class TimelineMerger:
 
     def _synchronize(self, device, events, launches, waits):
         times = [_times(event) for event in events]
+        if all(event.get("clock_synchronized") for event in events):
+            return self._keep("as_given", events, times)
         samples = [sample for of, sample in self._samples if of is None or of == device]
         causes = self._constraints(events, launches, waits)
         if samples:
@@ -222,8 +239,9 @@ class TimelineMerger:
     def _keep(self, method, events, times):
         if method == "margin":
             log.warning("nothing relates the GPU's clock to the CPU's: times stay as they are, within %g us", self.margin_us)
-        return {"method": method, "events": events, "times": [(start, end, self.margin_us) for start, end in times], "segments": [],
-                "outliers": 0, "error_us": float(self.margin_us)}
+        errors = [event.get("clock_error_us", self.margin_us) for event in events]
+        return {"method": method, "events": events, "times": [(*pair, error) for pair, error in zip(times, errors)], "segments": [],
+                "outliers": 0, "error_us": float(max(errors, default=self.margin_us))}
 
     # ---- Rows ----
 
