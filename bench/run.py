@@ -22,6 +22,7 @@ from pathlib import Path
 
 import import_rows
 import lttng
+import opencl_rows
 import page_rows
 import python_rows
 import sampling_rows
@@ -120,6 +121,7 @@ MEASUREMENTS = {
     **python_rows.MEASUREMENTS,
     **page_rows.MEASUREMENTS,
     **sampling_rows.MEASUREMENTS,
+    **opencl_rows.MEASUREMENTS,
 }
 
 

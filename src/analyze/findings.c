@@ -4,6 +4,9 @@
  * Floors: a finding owns at least 5 % of the time (what TensorFlow's profiler
  * and PyTorch's plugin took as the least worth speaking of) and gains at least
  * 2 %.  Severity is 1 from 30 % on.
+ *
+ * Of devices the time from the first step on is judged (the window of host.h): what is compiled and copied before is done once,
+ * and would make all shares smaller.  They may go on after the last one, with work of the steps.
  */
 #include <errno.h>
 #include <math.h>
@@ -89,13 +92,76 @@ void findings_rank(struct analysis_findings *findings)
 		qsort(findings->list, findings->count, sizeof *findings->list, compare);
 }
 
+int judged_window(const struct parts *p, size_t device, struct device_window *ret)
+{
+	const struct device_window *all = p->a->devices[device].window;
+	int64_t from = p->a->findings.from;
+
+	if (from <= all->from) {
+		*ret = *all;
+		return 0;
+	}
+	return device_window_between(p->t, &p->a->states, p->a->devices[device].device, from, all->to > from ? all->to : from, ret);
+}
+
+/* Time of the devices that is judged, and how long they are busy in it. */
+static int measure_judged(const struct parts *p, int64_t *ret_span, int64_t *ret_busy)
+{
+	*ret_span = *ret_busy = 0;
+	for (size_t d = 0; d < p->a->device_count; d++) {
+		struct device_window w;
+		int rc = judged_window(p, d, &w);
+
+		if (rc)
+			return rc;
+		*ret_span = time_sum(*ret_span, w.to - w.from);
+		*ret_busy = time_sum(*ret_busy, device_window_busy(&w));
+	}
+	return 0;
+}
+
+static void note_left_out(struct parts *p, int64_t all)
+{
+	const struct analysis_findings *f = &p->a->findings;
+	char time[32];
+
+	if (share(all - f->span, all) >= p->a->thresholds.share_least)
+		texts_add(&p->a->notes, "%s of the devices' time, %.0f %% of it, are before the %s: gains are of the %s alone",
+			  format_time(time, all - f->span), 100 * share(all - f->span, all), host_unit_name(p->a->host.unit),
+			  host_unit_name(p->a->host.unit));
+}
+
+/* The steps, if most of what devices do is in them; else all of it. */
+static int choose_judged(struct parts *p)
+{
+	const struct analysis_host *h = &p->a->host;
+	struct analysis_findings *f = &p->a->findings;
+	int64_t all, all_busy, busy;
+	int rc;
+
+	f->from = INT64_MIN;
+	rc = measure_judged(p, &all, &all_busy);
+	f->span = all;
+	if (rc || !h->known || h->unit == UNIT_RUN || all == 0)
+		return rc;
+	f->from = h->window.from;
+	rc = measure_judged(p, &f->span, &busy);
+	if (rc == 0 && busy > all_busy / 2) {
+		note_left_out(p, all);
+		return 0;
+	}
+	f->from = INT64_MIN;
+	f->span = all;
+	return rc;
+}
+
 int analyze_findings(struct parts *p)
 {
 	struct analysis *a = p->a;
-	int rc;
+	int rc = choose_judged(p);
 
-	for (size_t d = 0; d < a->device_count; d++)
-		a->findings.span = time_sum(a->findings.span, a->devices[d].window->to - a->devices[d].window->from);
+	if (rc)
+		return rc;
 	rc = a->findings.span > 0 ? find_on_devices(p) : find_on_host(p);
 	if (rc == 0)
 		findings_rank(&a->findings);

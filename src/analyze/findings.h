@@ -53,6 +53,7 @@ struct analysis_findings {
 	struct analysis_finding *list; /* the largest gain first */
 	size_t count, capacity;
 	int64_t span; /* of which they are shares */
+	int64_t from; /* what devices do before it is not judged; the rest of their time, of all together, is the span */
 };
 
 /* The largest gain first, then by id; notes last. */

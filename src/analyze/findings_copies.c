@@ -127,7 +127,8 @@ static void take_link(struct copies *c, const struct parts *p, size_t d)
 		for (uint32_t k = 0; k < p->views[d].count; k++) {
 			uint32_t slice = p->views[d].work[k];
 
-			if (p->t->kind[slice] == directions[i].kind && detail_of(p->t, slice)->bytes >= LARGE) {
+			if (p->t->kind[slice] == directions[i].kind && detail_of(p->t, slice)->bytes >= LARGE &&
+			    is_judged(p, p->t->end[slice])) {
 				bytes += (double)detail_of(p->t, slice)->bytes;
 				time += (double)slice_duration(p->t, slice) / 1e9;
 			}
@@ -150,7 +151,8 @@ static int collect(struct copies *c, const struct parts *p, int64_t exposed)
 		for (uint32_t k = 0; k < p->views[d].count && rc == 0; k++) {
 			uint32_t slice = p->views[d].work[k];
 
-			if (p->t->kind[slice] >= EVENT_H2D_COPY && p->t->kind[slice] <= EVENT_D2D_COPY)
+			if (p->t->kind[slice] >= EVENT_H2D_COPY && p->t->kind[slice] <= EVENT_D2D_COPY &&
+			    is_judged(p, p->t->end[slice]))
 				rc = take_copy(c, p->t, slice, p->views[d].alone[k]);
 		}
 		take_link(c, p, d);
@@ -193,7 +195,7 @@ static void advise(const struct parts *p, struct analysis_finding *f, const stru
 	const char *what, *rationale = "exposed copies can be hidden behind compute, and pinned ones take about half as long; look at "
 				       "copy_hidden_percent afterwards";
 
-	f->gain_high = part;
+	f->gain_high = removal_high(part);
 	f->gain_low = 0.25 * part;
 	if (c->repeated) {
 		what = "repeated";
@@ -211,7 +213,9 @@ static void advise(const struct parts *p, struct analysis_finding *f, const stru
 	} else if (c->pageable_time > c->total / 2) {
 		what = "pageable";
 		f->gain = 0.7 * part;
-		snprintf(f->action, sizeof f->action, "pin the memory (pin_memory=True, non_blocking=True) and copy while the device computes");
+		snprintf(f->action, sizeof f->action, "%s", has_cuda(p) ?
+			 "pin the memory (pin_memory=True, non_blocking=True) and copy while the device computes" :
+			 "keep on the device what is the same again, or copy while it computes (another queue)");
 	} else {
 		what = c->pageable ? "pageable" : "copies";
 		f->gain = 0.5 * part;
@@ -225,10 +229,16 @@ int find_copies(struct parts *p)
 {
 	struct analysis_finding f = { .kind = "gpu_transfer", .confidence = 0.9, .frequency = NAN };
 	struct copies c;
-	int rc;
+	int rc = 0;
 
-	for (size_t d = 0; d < p->a->device_count; d++)
-		f.owned = time_sum(f.owned, device_window_exposed_copy(p->a->devices[d].window));
+	for (size_t d = 0; d < p->a->device_count && rc == 0; d++) {
+		struct device_window w;
+
+		rc = judged_window(p, d, &w);
+		f.owned = rc == 0 ? time_sum(f.owned, device_window_exposed_copy(&w)) : 0;
+	}
+	if (rc)
+		return rc;
 	rc = collect(&c, p, f.owned);
 	if (rc == 0) {
 		tell(p, &f, &c);

@@ -8,7 +8,9 @@
  * Gains.  Input: loading moves into workers, so that a step takes the longer
  * of loading and the rest, and 5 % of loading for handing data over.  A wait:
  * the host would have gone on while it waited, so a gap shrinks by what it had
- * waited before, at most.  A late host: half of it, since somebody has to do
+ * waited before, at most; and a step cannot take less than the processor time
+ * that it needs, spread over the cores, which counts where the device computes
+ * on them, too (OpenCL on a CPU).  A late host: half of it, since somebody has to do
  * that work, faster; with launches of short kernels as a graph more.
  * Communication: what fits beside the compute that runs without any.  Copies
  * are in findings_copies.c.
@@ -70,11 +72,15 @@ static uint32_t gap_place(const struct timeline *t, const struct timeline_gap *g
 {
 	if (gap->cause == IDLE_SYNC && gap->blocking != TIMELINE_NONE)
 		return place_of(t, gap->blocking);
+	if (gap->cause == IDLE_LAUNCH_LATENCY && gap->launch != TIMELINE_NONE) /* the host may be anywhere by then */
+		return place_of(t, gap->launch);
 	return place_of(t, gap->top != TIMELINE_NONE ? gap->top : gap->launch);
 }
 
-static int collect(const struct parts *p, enum idle_cause cause, struct gaps_of *ret)
+/* Gaps of these causes, as far as they are judged. */
+static int collect(const struct parts *p, unsigned causes, struct gaps_of *ret)
 {
+	const struct analysis_findings *judged = &p->a->findings;
 	int rc = 0;
 
 	*ret = (struct gaps_of){ 0 };
@@ -83,17 +89,17 @@ static int collect(const struct parts *p, enum idle_cause cause, struct gaps_of 
 
 		for (uint32_t i = 0; i < s->gap_count && rc == 0; i++) {
 			const struct timeline_gap *gap = &s->gaps[i];
-			int64_t length = gap->end - gap->begin, before;
+			int64_t length = gap->end - (gap->begin > judged->from ? gap->begin : judged->from), before;
 			uint32_t place = gap_place(p->t, gap);
 
-			if (gap->cause != cause)
+			if (!(causes >> gap->cause & 1) || length <= 0)
 				continue;
 			before = waited_before(p->t, gap);
 			ret->hidden = time_sum(ret->hidden, before < length ? before : length);
 			ret->own += place == gap->top && place != TIMELINE_NONE && p->t->kind[place] == EVENT_CPU_CALL ? length : 0;
 			note_largest(ret, length);
 			rc = places_add(&ret->places, p->t, place, length);
-			if (rc == 0 && cause == IDLE_SYNC && gap->blocking != TIMELINE_NONE)
+			if (rc == 0 && gap->cause == IDLE_SYNC && gap->blocking != TIMELINE_NONE)
 				rc = places_add(&ret->waits, p->t, operator_of(p->t, gap->blocking), length);
 		}
 	}
@@ -181,7 +187,7 @@ static int find_input(struct parts *p)
 {
 	struct analysis_finding f = { .kind = "data_loading", .confidence = 0.95 };
 	struct gaps_of gaps;
-	int rc = collect(p, IDLE_INPUT, &gaps);
+	int rc = collect(p, 1u << IDLE_INPUT, &gaps);
 	double loading, rest;
 
 	f.owned = gaps.places.time;
@@ -221,22 +227,33 @@ static void advise_sync(const struct parts *p, struct analysis_finding *f, const
 			 gaps->places.count ? name_text(t, gaps->places.places[0].name) : "a blocking call", *name ? ", in " : "", name);
 }
 
+/* What side by side can save at most on so many cores, whoever they work for; 1 where that is not known. */
+static double saved_on(const struct parts *p, double cores)
+{
+	return p->a->host.known && p->a->host.load.tree >= 0 && cores > 0 ? fmax(0, 1 - p->a->host.load.tree / cores) : 1;
+}
+
 static int find_sync(struct parts *p)
 {
 	struct analysis_finding f = { .kind = "synchronization", .confidence = 0.9 };
 	struct gaps_of gaps;
-	int rc = collect(p, IDLE_SYNC, &gaps);
-	double hidden;
+	int rc = collect(p, 1u << IDLE_SYNC, &gaps);
+	double hidden, most, now;
 	char time[32];
 
 	f.owned = gaps.places.time;
 	hidden = share(gaps.hidden, p->a->findings.span);
-	f.gain_high = hidden;
-	f.gain = 0.85 * hidden;
-	f.gain_low = 0.4 * hidden;
+	most = fmin(hidden, saved_on(p, p->a->host.load.cpus));
+	now = fmin(hidden, saved_on(p, p->a->host.load.free_cores));
+	f.gain_high = most;
+	f.gain = 0.85 * (most + now) / 2;
+	f.gain_low = 0.4 * now;
 	f.frequency = steps_with(p, IDLE_SYNC);
 	tell_gaps(p, &f, &gaps, "after or while the thread that feeds them waited for them");
 	texts_add(&f.evidence, "while it waited it could have prepared %s of that", format_time(time, gaps.hidden));
+	if (now < hidden)
+		texts_add(&f.evidence, "the program uses %.1f of %.0f cores, others %.1f: more at once saves %.0f %%, without the others %.0f %%",
+			  p->a->host.load.tree, p->a->host.load.cpus, p->a->host.load.outside, percent(now), percent(most));
 	tell_places(p, &f, &gaps.places);
 	examples_of_gaps(p, &f, IDLE_SYNC);
 	advise_sync(p, &f, &gaps);
@@ -253,56 +270,73 @@ static int find_sync(struct parts *p)
 static double short_work(const struct parts *p, double *ret_rate)
 {
 	uint64_t count = 0, small = 0;
-	int64_t span = 0;
 
 	for (size_t d = 0; d < p->a->device_count; d++) {
 		const struct device_view *view = &p->views[d];
 
-		for (uint32_t i = 0; i < view->count; i++)
-			small += slice_duration(p->t, view->work[i]) < SHORT_KERNEL;
-		count += view->count;
-		span = time_sum(span, p->a->devices[d].window->to - p->a->devices[d].window->from);
+		for (uint32_t i = 0; i < view->count; i++) {
+			bool judged = is_judged(p, p->t->end[view->work[i]]);
+
+			small += judged && slice_duration(p->t, view->work[i]) < SHORT_KERNEL;
+			count += judged;
+		}
 	}
-	*ret_rate = span > 0 ? (double)count / ((double)span / 1e9) : 0;
+	*ret_rate = p->a->findings.span > 0 ? (double)count / ((double)p->a->findings.span / 1e9) : 0;
 	return count ? (double)small / (double)count : 0;
+}
+
+/* Not all devices are OpenCL's; one that the trace does not call anything is most likely CUDA's. */
+bool has_cuda(const struct parts *p)
+{
+	for (size_t d = 0; d < p->a->device_count; d++)
+		if (p->t->devices[p->a->devices[d].device].kind != 2)
+			return true;
+	return false;
+}
+
+static const char *advise_launches(const struct parts *p, double small)
+{
+	if (small <= 0.5)
+		return "give the device work ahead of time: less work on the host between launches, or a larger batch";
+	return has_cuda(p) ? "launch fewer, larger kernels: capture the step in a graph (CUDA graphs, torch.compile mode=\"reduce-overhead\"), "
+			     "or a larger batch" :
+			     "launch fewer, larger kernels: make one of those that follow each other, or a larger batch";
 }
 
 static int find_late_host(struct parts *p)
 {
 	struct analysis_finding f = { .confidence = 0.85 };
-	struct gaps_of late, latency;
-	int rc = collect(p, IDLE_HOST_LATE, &late), rc2 = collect(p, IDLE_LAUNCH_LATENCY, &latency);
+	struct gaps_of late, both;
+	int rc = collect(p, 1u << IDLE_HOST_LATE, &late), rc2 = collect(p, 1u << IDLE_HOST_LATE | 1u << IDLE_LAUNCH_LATENCY, &both);
 	const struct place_time *first = late.places.count ? &late.places.places[0] : NULL;
 	double rate, small = short_work(p, &rate), all;
 	bool once = happens_once(&late), function = !once && first && late.own > late.places.time / 2;
 
 	rc = rc ? rc : rc2;
 	f.kind = once ? "startup" : function ? "cpu_computation" : "kernel_launch";
-	f.owned = time_sum(late.places.time, latency.places.time);
+	f.owned = both.places.time;
 	all = share(f.owned, p->a->findings.span);
-	f.gain_high = all;
+	f.gain_high = !function && small > 0.5 ? removal_high(all) : all;
 	f.gain = (function ? 0.5 : small > 0.5 ? 0.7 : 0.5) * all;
 	f.gain_low = 0.2 * all;
 	f.frequency = steps_with(p, IDLE_HOST_LATE);
-	tell_gaps(p, &f, &late, "since the next work had not been launched, or was on its way");
+	tell_gaps(p, &f, &both, "since the next work had not been launched, or was on its way");
 	texts_add(&f.evidence, "%.0f %% of device work takes less than 10 us; %.0f pieces a second were launched", percent(small), rate);
-	tell_places(p, &f, &late.places);
-	examples_of_gaps(p, &f, late.places.time >= latency.places.time ? IDLE_HOST_LATE : IDLE_LAUNCH_LATENCY);
+	tell_places(p, &f, &both.places);
+	examples_of_gaps(p, &f, late.places.time >= both.places.time / 2 ? IDLE_HOST_LATE : IDLE_LAUNCH_LATENCY);
 	if (once)
 		snprintf(f.action, sizeof f.action, "leave the first steps out of what counts, or warm up before: a few gaps are nearly all of it");
 	else if (function)
 		snprintf(f.action, sizeof f.action, "make %.160s faster, or let it run while the device works",
 			 name_text(p->t, first->name));
 	else
-		snprintf(f.action, sizeof f.action, "%s", small > 0.5 ?
-			 "launch fewer, larger kernels: capture the step in a graph (CUDA graphs, torch.compile mode=\"reduce-overhead\"), or a larger batch" :
-			 "give the device work ahead of time: less work on the host between launches, or a larger batch");
+		snprintf(f.action, sizeof f.action, "%s", advise_launches(p, small));
 	snprintf(f.rationale, sizeof f.rationale,
 		 "%s of what the host was late; how much of it a change saves depends on the change, hence the wide range; look at the idle time "
 		 "with cause host_late afterwards", function || small <= 0.5 ? "half" : "0.7");
 	rc = rc ? rc : finding_add(p, &f);
 	gaps_release(&late);
-	gaps_release(&latency);
+	gaps_release(&both);
 	return rc;
 }
 
@@ -312,7 +346,7 @@ static int find_gaps(struct parts *p, enum idle_cause cause, const char *kind, d
 {
 	struct analysis_finding f = { .kind = kind, .confidence = 0.85 };
 	struct gaps_of gaps;
-	int rc = collect(p, cause, &gaps);
+	int rc = collect(p, 1u << cause, &gaps);
 
 	f.owned = gaps.places.time;
 	f.gain_high = share(f.owned, p->a->findings.span);
@@ -342,10 +376,13 @@ static int find_communication(struct parts *p)
 	char time[32];
 
 	for (size_t d = 0; d < p->a->device_count; d++) {
-		const struct device_window *w = p->a->devices[d].window;
+		struct device_window w;
+		int rc = judged_window(p, d, &w);
 
-		f.owned = time_sum(f.owned, device_window_exposed_communication(w));
-		compute_alone = time_sum(compute_alone, w->mix[1u << WORK_COMPUTE]);
+		if (rc)
+			return rc;
+		f.owned = time_sum(f.owned, device_window_exposed_communication(&w));
+		compute_alone = time_sum(compute_alone, w.mix[1u << WORK_COMPUTE]);
 	}
 	for (size_t i = 0; i < c->rank_count; i++)
 		wait = time_sum(wait, c->ranks[i].wait);

@@ -53,12 +53,13 @@ void pick_tell(const struct example_pick *pick, const struct timeline *t, struct
 }
 
 /* What the host did in a gap, as far as it did so in it. */
-static void see_gap(struct example_pick *pick, const struct timeline *t, const struct timeline_gap *gap)
+static void see_gap(struct example_pick *pick, const struct parts *p, const struct timeline_gap *gap, enum idle_cause cause)
 {
+	const struct timeline *t = p->t;
 	uint32_t slice = gap->cause == IDLE_SYNC && gap->blocking != TIMELINE_NONE ? gap->blocking : gap->top != TIMELINE_NONE ? gap->top : gap->launch;
 	int64_t begin, end;
 
-	if (slice == TIMELINE_NONE)
+	if (gap->cause != cause || slice == TIMELINE_NONE || gap->begin < p->a->findings.from)
 		return;
 	begin = t->begin[slice] > gap->begin ? t->begin[slice] : gap->begin;
 	end = t->end[slice] < gap->end ? t->end[slice] : gap->end;
@@ -76,8 +77,7 @@ void examples_of_gaps(const struct parts *p, struct analysis_finding *f, enum id
 	do {
 		for (size_t d = 0; d < p->a->device_count; d++)
 			for (uint32_t i = 0; i < p->a->devices[d].states->gap_count; i++)
-				if (p->a->devices[d].states->gaps[i].cause == cause)
-					see_gap(&pick, p->t, &p->a->devices[d].states->gaps[i]);
+				see_gap(&pick, p, &p->a->devices[d].states->gaps[i], cause);
 	} while (pick_again(&pick));
 	pick_tell(&pick, p->t, f);
 }
@@ -91,7 +91,8 @@ void examples_of_work(const struct parts *p, struct analysis_finding *f, enum wo
 			for (uint32_t k = 0; k < p->views[d].count; k++) {
 				uint32_t slice = p->views[d].work[k];
 
-				if (p->a->states.class_of[slice] == class && p->views[d].alone[k] > 0)
+				if (p->a->states.class_of[slice] == class && p->views[d].alone[k] > 0 &&
+				    is_judged(p, p->t->end[slice]))
 					pick_see(&pick, slice, p->t->begin[slice], p->t->end[slice]);
 			}
 	} while (pick_again(&pick));

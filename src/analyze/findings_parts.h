@@ -4,6 +4,8 @@
 #ifndef ANALYZE_FINDINGS_PARTS_H
 #define ANALYZE_FINDINGS_PARTS_H
 
+#include <math.h>
+
 #include "analyze/parts.h"
 
 /* findings.c */
@@ -14,8 +16,23 @@ int finding_add(struct parts *p, struct analysis_finding *f);
 /* How far figures of this trace can be trusted, 0..1. */
 double trust_in(enum verdict verdict);
 
+/* The part of a device's time that is judged: all of it, or from the first step on. */
+int judged_window(const struct parts *p, size_t device, struct device_window *ret);
+static inline bool is_judged(const struct parts *p, int64_t end)
+{
+	return end > p->a->findings.from;
+}
+
+/* What work that takes this share may save if it is left out, at most: that relieves caches and the allocator, too. */
+static inline double removal_high(double part)
+{
+	return part > 0 ? fmin(0.99, 1.1 * part + 0.02) : 0;
+}
+
 /* findings_device.c */
 int find_on_devices(struct parts *p);
+/* Whether advice may name what CUDA and its frameworks have. */
+bool has_cuda(const struct parts *p);
 /* findings_copies.c */
 int find_copies(struct parts *p);
 /* findings_host.c */

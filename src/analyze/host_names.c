@@ -29,6 +29,8 @@ static const struct name_rule {
 	{ "torch._dynamo.convert_frame", NODE_COMPILE },
 	{ "torch._inductor.compile_fx", NODE_COMPILE },
 	{ "torch._functorch.aot_autograd", NODE_COMPILE },
+	{ "tinygrad.codegen.", NODE_COMPILE },
+	{ "tinygrad.engine.realize.lower_and_compile", NODE_COMPILE },
 	{ "torch.nn.modules.", NODE_MODEL },
 	{ "transformers.models.", NODE_MODEL },
 	{ "logging.", NODE_LOG },

@@ -34,6 +34,8 @@ static const struct name_rule {
 	{ "*numba?core?compiler*", FUNCTIONS, EVIDENCE_JIT },
 	{ "*numba?cuda?compiler*", FUNCTIONS, EVIDENCE_JIT },
 	{ "*cupy?cuda?compiler*", FUNCTIONS, EVIDENCE_JIT },
+	{ "*tinygrad?codegen*", FUNCTIONS, EVIDENCE_JIT },
+	{ "*tinygrad?engine?realize*lower_and_compile", FUNCTIONS, EVIDENCE_JIT },
 	{ "*backend_compile*", ANY, EVIDENCE_JIT },
 	{ "*nvrtc*", ANY, EVIDENCE_JIT },
 	{ "*hiprtc*", ANY, EVIDENCE_JIT },

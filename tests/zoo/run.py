@@ -12,7 +12,9 @@ usage and 4 when something is missing here.  README.md says what the columns mea
 """
 
 import argparse
+import ctypes
 import fnmatch
+import functools
 import json
 import os
 import random
@@ -31,6 +33,7 @@ from table import ROWS
 ZOO = Path(__file__).resolve().parent
 ROOT = ZOO.parent.parent
 PROGRAMS = ZOO / "programs"
+EXAMPLES = ROOT / "examples"
 TIMEOUT = 120
 QUIET = 0.3            # cores that others may use in a run that counts as quiet
 PROBE = 3              # programs after which a build that diagnoses none of them is given up
@@ -69,13 +72,25 @@ def own_seconds():
     return times.children_user + times.children_system
 
 
-def command(row, fixed, seconds=None):
-    words = [str(PROGRAMS / f"{row.name}.py")]
+def path_of(row, options):
+    if not row.example:
+        return PROGRAMS / f"{row.name}.py"
+    return EXAMPLES / row.example if row.example.endswith(".py") else Path(options.build).resolve() / "examples" / row.example
+
+
+def command(row, fixed, options, seconds=None):
+    """As `inferscope run` takes it."""
+    words = [str(path_of(row, options))]
     if fixed:
         words.append("--fixed")
-    if seconds:
-        words += ["--seconds", str(seconds)]
+    if seconds or options.seconds:
+        words += ["--seconds", str(seconds or options.seconds)]
     return words
+
+
+def bare(row, fixed, options, seconds=None):
+    words = command(row, fixed, options, seconds)
+    return [python(), *words] if words[0].endswith(".py") else words
 
 
 def python():
@@ -84,6 +99,27 @@ def python():
         if folder and (path := Path(folder) / "bin" / "python").exists():
             return str(path)
     return sys.executable
+
+
+@functools.cache
+def has(need):
+    """A module of the interpreter's, or a device of OpenCL."""
+    if need != "OpenCL":
+        done = subprocess.run([python(), "-c", f"import {need}"], capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        return done.returncode == 0
+    try:
+        count = ctypes.c_uint32()
+        return ctypes.CDLL("libOpenCL.so.1").clGetPlatformIDs(0, None, ctypes.byref(count)) == 0 and count.value > 0
+    except OSError:
+        return False
+
+
+def missing(row, options):
+    """What a program needs and is not here; empty when all is."""
+    lacking = [need for need in row.needs if not has(need)]
+    if not path_of(row, options).exists():
+        lacking.append(path_of(row, options).name)
+    return ", ".join(lacking)
 
 
 def execute(words, env=None):
@@ -158,13 +194,13 @@ class Gain:
         return statistics.mean(result.outside for result in self.slow + self.fixed)
 
 
-def measure_gain(row, pairs, seconds, patience):
+def measure_gain(row, options):
     """Slow and fixed in turn; more pairs, twice as many at most, until as many as asked for were quiet."""
     gain = Gain([], [], [], [])
-    while len(gain.quiet) < pairs and len(gain.pairs) < 2 * pairs:
-        wait_for_quiet(patience)
+    while len(gain.quiet) < options.pairs and len(gain.pairs) < 2 * options.pairs:
+        wait_for_quiet(options.patience)
         forms = [False, True] if len(gain.pairs) % 2 == 0 else [True, False]
-        results = {fixed: timed([python(), *command(row, fixed, seconds)]) for fixed in forms}
+        results = {fixed: timed(bare(row, fixed, options)) for fixed in forms}
         slow, fixed = results[False], results[True]
         if slow.checksum != fixed.checksum:
             raise Broken(f"slow and fixed differ: {slow.checksum}, {fixed.checksum}")
@@ -183,7 +219,7 @@ def measure(options):
     wrong = 0
     for row in options.rows:
         try:
-            gain = measure_gain(row, options.pairs, options.seconds, options.patience)
+            gain = measure_gain(row, options)
         except Broken as problem:
             print(f"{row.name:24}BROKEN: {problem}", flush=True)
             wrong += 1
@@ -221,7 +257,7 @@ def environment(options):
 
 def record(row, fixed, options, trace):
     """The program under `inferscope run`: its own output and status."""
-    words = [build_folder(options), "run", "--report", "none", "--trace", trace, *command(row, fixed, options.seconds)]
+    words = [build_folder(options), "run", "--report", "none", "--trace", trace, *command(row, fixed, options)]
     return timed(words, environment(options))
 
 
@@ -341,7 +377,7 @@ def judge_row(row, options):
     if row.healthy or not verdict.judged or options.slow_only:
         return verdict
     if options.pairs:
-        verdict.measured = measure_gain(row, options.pairs, options.seconds, options.patience)
+        verdict.measured = measure_gain(row, options)
     fixed = diagnose(row, True, options)
     verdict.still = any(finding["kind"] == row.kinds[0] and band(finding)[1] >= 15 for finding in fixed["findings"])
     return verdict
@@ -403,9 +439,9 @@ def gone(group):
     return False
 
 
-def check_terminates(row, folder):
+def check_terminates(row, options, folder):
     """SIGTERM in the middle: the status says so, within 5 s, and neither files nor children are left."""
-    process = subprocess.Popen([python(), *command(row, False, 20)], env=in_folder(folder), stdin=subprocess.DEVNULL,
+    process = subprocess.Popen(bare(row, False, options, 20), env=in_folder(folder), stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
     time.sleep(2.5)
     process.terminate()
@@ -415,7 +451,8 @@ def check_terminates(row, folder):
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         return ["still there 10 s after SIGTERM"]
-    problems = [] if process.returncode == 128 + signal.SIGTERM else [f"status {process.returncode} after SIGTERM"]
+    clean = (128 + signal.SIGTERM, -signal.SIGTERM) if row.example else (128 + signal.SIGTERM,)  # an example has nothing to tidy up
+    problems = [] if process.returncode in clean else [f"status {process.returncode} after SIGTERM"]
     # A DataLoader's worker may say that its reader hung up: that is multiprocessing's own, and no harm.
     if "Traceback" in errors and "resource_sharer" not in errors:
         problems.append(f"says after SIGTERM: {errors[-200:]}")
@@ -427,7 +464,7 @@ def check_terminates(row, folder):
 def check_row(row, options):
     problems = []
     with tempfile.TemporaryDirectory(prefix="zoo-") as folder:
-        results = {fixed: timed([python(), *command(row, fixed, options.seconds)], in_folder(folder)) for fixed in (False, True)}
+        results = {fixed: timed(bare(row, fixed, options), in_folder(folder)) for fixed in (False, True)}
         problems += [f"leaves {name}" for name in leftovers(folder)]
         if results[False].checksum != results[True].checksum:
             problems.append("slow and fixed give different results")
@@ -438,7 +475,7 @@ def check_row(row, options):
                 problems.append(f"another result when recorded{', fixed' * fixed}")
     if row.name != "healthy_import":  # is over before a signal could come
         with tempfile.TemporaryDirectory(prefix="zoo-") as folder:
-            problems += check_terminates(row, folder)
+            problems += check_terminates(row, options, folder)
     return problems
 
 
@@ -466,14 +503,26 @@ def list_rows(options):
 
 def select(options):
     known = {path.stem for path in PROGRAMS.glob("*.py")} - {"harness"}
-    if known != {row.name for row in ROWS}:
-        raise Broken(f"programs and table.py differ in {sorted(known ^ {row.name for row in ROWS})}")
+    described = {row.name for row in ROWS if not row.example}
+    if known != described:
+        raise Broken(f"programs and table.py differ in {sorted(known ^ described)}")
     rows = [row for row in ROWS if row.fast or not options.fast]
     if options.names:
         rows = [row for row in rows if any(fnmatch.fnmatch(row.name, name) for name in options.names)]
     if not rows:
         raise Broken(f"no program is called {' or '.join(options.names)}")
-    return rows
+    return rows if options.action == "list" else present(rows, options)
+
+
+def present(rows, options):
+    """Those that can be run here; the others are named."""
+    lacking = {row: missing(row, options) for row in rows}
+    for row, what in lacking.items():
+        if what:
+            print(f"{row.name:24}skipped: there is no {what}", flush=True)
+    if all(lacking.values()):
+        raise Missing("none of these programs can be run here")
+    return [row for row in rows if not lacking[row]]
 
 
 def main():

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 WAITS = ("balanced", "unknown")  # neither the CPU nor memory is what limits such a program
 BUSY = ("cpu_bound",)
 MEMORY = ("memory_bound", "cpu_bound")
+STARVED = ("cpu_bound",)  # devices wait for the host
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class Row:
     core: bool = False        # the fix needs a core that is free
     fast: bool = False        # part of the suite's selection
     parts: tuple = ()         # of a mixture: (kinds that are right, share of the step from, to) for each
+    example: str = ""         # a program of examples/ instead of one of programs/; without .py: built from there
+    needs: tuple = ()         # modules of Python, or "OpenCL" for a device of that
 
     @property
     def healthy(self):
@@ -63,6 +66,12 @@ ROWS = (
     Row("mix_preprocess_alloc", ("preprocessing", "cpu_computation", "memory_allocation"), BUSY + MEMORY,
         ("clean_records", "evaluate"), (30, 80),
         parts=((("preprocessing", "cpu_computation"), 15, 50), (("memory_allocation",), 10, 50))),
+    Row("opencl_tiny_kernels", ("kernel_launch",), STARVED, ("forward",), (30, 70), fast=True, example="opencl-classify",
+        needs=("OpenCL",)),
+    Row("opencl_blocking_read", ("synchronization",), STARVED, ("read", "detect"), (15, 50), core=True,
+        example="opencl/detect.py", needs=("OpenCL", "pyopencl")),
+    Row("opencl_copy_each_step", ("gpu_transfer",), MEMORY, ("upload",), (30, 75), example="opencl/recommend.py",
+        needs=("OpenCL", "tinygrad")),
     Row("healthy_matmul", fast=True),
     Row("healthy_transformer"),
     Row("healthy_loader"),
