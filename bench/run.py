@@ -20,6 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import export_rows
 import import_rows
 import lttng
 import opencl_rows
@@ -122,6 +123,7 @@ MEASUREMENTS = {
     **page_rows.MEASUREMENTS,
     **sampling_rows.MEASUREMENTS,
     **opencl_rows.MEASUREMENTS,
+    **export_rows.MEASUREMENTS,
 }
 
 

@@ -8,6 +8,9 @@
  *      clocks.c    one clock fitted to another
  *      analyze.c   the analysis of traces
  *      report.c    reports and charts of it
+ *      query.c     questions to them, in SQL
+ *      export.c    the same traces for other tools
+ *      open.c      opens them, of whatever format
  *
  * Of CPython it uses the stable ABI of 3.9, so that one file serves all.
  * Functions that return an object return NULL with an exception set.
@@ -18,7 +21,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "cmd/dump_row.h"
+#include "base/buffer.h"
+#include "rows/row.h"
 #include "trace/reader.h"
 
 /* The keys of dictionaries are made once. */
@@ -74,7 +78,7 @@ struct rows {
 };
 int rows_init(struct rows *rows, const struct engine_state *state, const struct trace_reader *reader);
 void rows_release(struct rows *rows);
-PyObject *rows_dict(struct rows *rows, const struct dump_row *row);
+PyObject *rows_dict(struct rows *rows, const struct row *row);
 PyObject *rows_string(struct rows *rows, uint32_t string); /* a new reference */
 
 /* Keys for the state; 0 or -1 with an exception. */
@@ -94,6 +98,17 @@ struct events_request {
 	Py_ssize_t limit;       /* negative: none */
 };
 PyObject *events_list(struct trace_reader *reader, const struct engine_state *state, const struct events_request *request);
+
+/* The strings of a list of bytes, which must live as long as they are used; `list` is the caller's to free, also after a failure. */
+struct strings {
+	char **list;
+	size_t count;
+};
+int strings_of(PyObject *list, struct strings *ret); /* 0, or -1 with an exception */
+
+/* open.c: traces of any format, several of which are the ranks of one job; lean: without what no analysis looks at. */
+struct error;
+int engine_open(struct trace_reader **ret, const struct strings *paths, bool lean, const char **ret_format, struct error *err);
 
 /* analyze.c: the analysis of traces.  `use` gets it without the lock of the interpreter and returns 0 or negative errno; `title`
  * stands for the path, unless NULL.  0, or -1 with an exception. */
@@ -118,5 +133,7 @@ PyObject *analyze_traces(PyObject *module, PyObject *args);
 PyObject *report_traces(PyObject *module, PyObject *args);
 PyObject *render_traces(PyObject *module, PyObject *args);
 PyObject *chart_traces(PyObject *module, PyObject *args);
+PyObject *query_traces(PyObject *module, PyObject *args);
+PyObject *export_traces(PyObject *module, PyObject *args);
 
 #endif

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cmd/dump_walk.h"
+#include "rows/row_walk.h"
 #include "engine.h"
 
 #define BREATH 8192 /* rows after which other threads and signal handlers have their turn */
@@ -51,7 +51,7 @@ static int breathe(void)
 }
 
 /* 1 when there are enough, -1 with an exception. */
-static int collect(void *arg, const struct dump_row *row)
+static int collect(void *arg, const struct row *row)
 {
 	struct collection *c = arg;
 	PyObject *dict;
@@ -99,7 +99,7 @@ static PyObject *sorted_list(struct collection *c)
 
 PyObject *events_list(struct trace_reader *reader, const struct engine_state *state, const struct events_request *request)
 {
-	struct dump_filter filter = DUMP_FILTER_INIT;
+	struct row_filter filter = ROW_FILTER_INIT;
 	struct collection c = { .limit = request->limit };
 	struct error err = { 0 };
 	PyObject *list = NULL;
@@ -112,7 +112,7 @@ PyObject *events_list(struct trace_reader *reader, const struct engine_state *st
 	filter.to_ns = request->to_ns;
 	if (rows_init(&c.rows, state, reader) < 0)
 		return NULL;
-	rc = dump_walk(reader, &filter, collect, &c, &decoded, &err);
+	rc = row_walk(reader, &filter, collect, &c, &decoded, &err);
 	if (rc >= 0)
 		list = sorted_list(&c);
 	else if (!PyErr_Occurred())

@@ -35,7 +35,7 @@ int rows_make_keys(struct engine_state *state)
 		if (!(state->keys[i] = PyUnicode_InternFromString(key_names[i])))
 			return -1;
 	for (unsigned i = 0; i < FIELD_LIMIT; i++)
-		if (dump_row_field_name(i) && !(state->fields[i] = PyUnicode_InternFromString(dump_row_field_name(i))))
+		if (row_field_name(i) && !(state->fields[i] = PyUnicode_InternFromString(row_field_name(i))))
 			return -1;
 	return 0;
 }
@@ -93,7 +93,7 @@ PyObject *rows_string(struct rows *rows, uint32_t string)
 
 struct making {
 	struct rows *rows;
-	const struct dump_row *row;
+	const struct row *row;
 	PyObject *dict;
 };
 
@@ -120,7 +120,7 @@ static int64_t whole_us(int64_t ns)
 
 static int set_times(struct making *m)
 {
-	const struct dump_row *row = m->row;
+	const struct row *row = m->row;
 	bool has_end = row->has_end || (row->flags & (ROW_UNFINISHED | ROW_CONTINUES));
 	int64_t start = row->has_start ? row->start_ns : row->end_ns, end = has_end ? row->end_ns : start;
 
@@ -230,7 +230,7 @@ static int set_memory_kind(struct making *m, enum key key, unsigned kind)
 
 static int set_fields(struct making *m)
 {
-	const struct dump_row *row = m->row;
+	const struct row *row = m->row;
 	PyObject *const *names = m->rows->state->fields;
 
 	if (set_value(m) < 0)
@@ -265,7 +265,7 @@ static int set_flags(struct making *m)
 
 /* ---- A row ---------------------------------------------------------------------- */
 
-PyObject *rows_dict(struct rows *rows, const struct dump_row *row)
+PyObject *rows_dict(struct rows *rows, const struct row *row)
 {
 	struct making m = { rows, row, PyDict_New() };
 

@@ -21,7 +21,7 @@ try:
 except ImportError:
     from inferscope._off import counter, mark_event, scope
 
-__all__ = ["Profiler", "RecordingError", "TraceBuffer", "TraceError", "collectors", "counter", "mark_event", "scope"]
+__all__ = ["Profiler", "RecordingError", "TraceBuffer", "TraceError", "collectors", "counter", "export", "mark_event", "scope"]
 
 # What is loaded on first use, and the module that has it; None: it is a module itself.
 _LATER = {
@@ -31,6 +31,7 @@ _LATER = {
     "TraceError": "inferscope._engine",
     "__version__": "inferscope._version",
     "collectors": None,
+    "export": "inferscope._tools",
     "profiler": None,
     "trace_buffer": None,
 }

@@ -4,6 +4,7 @@ from typing import Any, Callable, Mapping, Optional, Type, TypeVar
 from inferscope import collectors as collectors
 from inferscope._engine import TraceError as TraceError
 from inferscope._recording import RecordingError as RecordingError
+from inferscope._tools import export as export
 from inferscope.profiler import Profiler as Profiler
 from inferscope.trace_buffer import TraceBuffer as TraceBuffer
 

@@ -11,7 +11,6 @@
 #include "cmd/builtin.h"
 #include "cmd/chart_files.h"
 #include "cmd/command.h"
-#include "cmd/dump_filter.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/printer.h"
@@ -19,6 +18,7 @@
 #include "cmd/report_file.h"
 #include "cmd/rule_files.h"
 #include "cmd/template_file.h"
+#include "rows/row_filter.h"
 #include "rules/rules_files.h"
 #include "timeline/timeline.h"
 
@@ -79,7 +79,7 @@ static int choose_output(struct analyze *c)
 /* A part of the run, as `dump` has it.  It changes no figure, so that it is for what shows slices alone. */
 static int choose_range(struct analyze *c)
 {
-	struct dump_filter filter = DUMP_FILTER_INIT;
+	struct row_filter filter = ROW_FILTER_INIT;
 	struct error err = { 0 };
 
 	if (!c->range)
@@ -87,7 +87,7 @@ static int choose_range(struct analyze *c)
 	if (c->template || c->format != REPORT_HTML)
 		return fail(EXIT_USAGE, "analyze: --range is for the page alone, since all figures are of the whole run; give --format "
 					"html%s", c->template ? " without --template" : "");
-	if (dump_filter_set_window(&filter, c->range, &err) < 0 || filter.from_ns >= filter.to_ns)
+	if (row_filter_set_window(&filter, c->range, &err) < 0 || filter.from_ns >= filter.to_ns)
 		return fail(EXIT_USAGE, "analyze: --range expects FROM:TO in milliseconds, as in 10:20.5, with TO the later, not '%.60s'",
 			    c->range);
 	c->page.from = filter.from_ns;

@@ -7,12 +7,11 @@
 
 #include "cmd/builtin.h"
 #include "cmd/command.h"
-#include "cmd/dump_filter.h"
-#include "cmd/dump_row.h"
-#include "cmd/dump_walk.h"
+#include "cmd/dump_print.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/printer.h"
+#include "rows/row_walk.h"
 #include "trace/reader.h"
 
 static const char *const formats[] = { "json", "csv", NULL };
@@ -25,7 +24,7 @@ struct dump {
 	uint64_t rows;
 };
 
-static int print_row(void *arg, const struct dump_row *row)
+static int print_row(void *arg, const struct row *row)
 {
 	struct dump *dump = arg;
 
@@ -54,14 +53,14 @@ static void print_end(struct dump *dump)
 }
 
 /* Failures of the output are told by printer_close(); here only what the trace is to blame for. */
-static int print_trace(struct dump *dump, const char *path, const struct dump_filter *filter)
+static int print_trace(struct dump *dump, const char *path, const struct row_filter *filter)
 {
 	struct error err = { 0 };
 	uint64_t decoded;
 	int rc, status = 0;
 
 	print_begin(dump);
-	rc = dump_walk(dump->reader, filter, print_row, dump, &decoded, &err);
+	rc = row_walk(dump->reader, filter, print_row, dump, &decoded, &err);
 	print_end(dump);
 	if (rc < 0 && dump->out.error == 0)
 		status = fail_with(&err, EXIT_ENVIRONMENT);
@@ -72,7 +71,7 @@ static int print_trace(struct dump *dump, const char *path, const struct dump_fi
 	return status;
 }
 
-static int dump_trace(const char *path, const char *output, enum format format, const struct dump_filter *filter)
+static int dump_trace(const char *path, const char *output, enum format format, const struct row_filter *filter)
 {
 	struct dump dump = { .format = format };
 	struct error err = { 0 };
@@ -118,7 +117,7 @@ struct window_options {
 	double from, to; /* -1: not given */
 };
 
-static int set_window(struct dump_filter *filter, const struct window_options *w, struct error *err)
+static int set_window(struct row_filter *filter, const struct window_options *w, struct error *err)
 {
 	bool range = w->from >= 0 || w->to >= 0;
 
@@ -128,15 +127,15 @@ static int set_window(struct dump_filter *filter, const struct window_options *w
 				 "dump: --window says the same as --from and --to; give one or the other");
 	}
 	if (w->window)
-		return dump_filter_set_window(filter, w->window, err);
+		return row_filter_set_window(filter, w->window, err);
 	if (range)
-		return dump_filter_set_range(filter, w->from >= 0 ? w->from : 0, w->to >= 0 ? w->to : 1e300, err);
+		return row_filter_set_range(filter, w->from >= 0 ? w->from : 0, w->to >= 0 ? w->to : 1e300, err);
 	return 0;
 }
 
 int cmd_dump(int argc, char **argv)
 {
-	struct dump_filter filter = DUMP_FILTER_INIT;
+	struct row_filter filter = ROW_FILTER_INIT;
 	struct window_options window = { NULL, -1, -1 };
 	const char *output = NULL, *kinds = NULL;
 	int format = FORMAT_UNSET, count, status;
@@ -171,7 +170,7 @@ int cmd_dump(int argc, char **argv)
 	count = command_options(&options, argc, argv);
 	if (count != 1)
 		return fail(EXIT_USAGE, "dump: expected one trace, as in 'inferscope dump trace.sbt'");
-	if ((kinds && dump_filter_set_kinds(&filter, kinds, &err) < 0) || set_window(&filter, &window, &err) < 0)
+	if ((kinds && row_filter_set_kinds(&filter, kinds, &err) < 0) || set_window(&filter, &window, &err) < 0)
 		return fail_with(&err, EXIT_USAGE);
 	status = choose_format(&format, output);
 	return status ? status : dump_trace(argv[1], output, (enum format)format, &filter);

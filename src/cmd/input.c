@@ -78,6 +78,17 @@ int input_check_readable(const struct trace_reader *reader, const char *path, un
 		    (unsigned long long)trace_reader_block(reader, 0)->offset);
 }
 
+int input_check_any(struct trace_reader *reader, const char *path)
+{
+	struct trace_batch batch = TRACE_BATCH_INIT;
+	size_t blocks = trace_reader_block_count(reader), decoded = 0;
+
+	for (size_t i = 0; i < blocks && decoded == 0; i++)
+		decoded = trace_reader_decode(reader, i, &batch, &(struct error){ 0 }) != -EBADMSG;
+	trace_batch_release(&batch);
+	return input_check_readable(reader, path, decoded);
+}
+
 /* ---- An SBT file ---------------------------------------------------------------- */
 
 static int open_sbt(struct trace_reader **ret, const char *path, struct error *err)

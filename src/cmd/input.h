@@ -52,5 +52,7 @@ void input_warn_of_damage(const struct trace_reader *reader, const char *path);
 
 /* EXIT_INPUT, said in a sentence, when there are blocks of events but none of them could be decoded; else 0. */
 int input_check_readable(const struct trace_reader *reader, const char *path, unsigned long long decoded);
+/* The same for those who do not count: blocks are tried until one is found that can be. */
+int input_check_any(struct trace_reader *reader, const char *path);
 
 #endif

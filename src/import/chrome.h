@@ -36,6 +36,8 @@ static inline bool chrome_on_device(enum chrome_class class)
 }
 
 enum chrome_class chrome_class_of(const struct json_text *category);
+/* The category that slices of the class have unless they say so; NULL: they always do. */
+const char *chrome_usual_category(enum chrome_class class);
 
 /* Arguments with a meaning. */
 enum chrome_arg {
@@ -67,6 +69,7 @@ enum chrome_arg {
 /* One event, as its text has it. */
 struct chrome_event {
 	char phase, read_phase;
+	char scope; /* of an instant: 't', 'p' or 'g'; 0: it does not say */
 	enum chrome_class class, read_class; /* read_...: with what in mind the arguments have been read */
 	bool read;
 	struct json_text name, category;
@@ -80,7 +83,7 @@ struct chrome_args {
 	uint64_t grid[3], block[3];
 	struct json_text kind, text; /* text: of ARG_NAME or ARG_LABELS */
 	bool collective;
-	uint32_t kept; /* entries in the pack */
+	uint32_t kept; /* entries in the pack; what the event itself was like comes first */
 	struct json_pack pack;
 };
 
@@ -107,6 +110,8 @@ void chrome_parse(struct chrome *c, struct json *j, struct chrome_event *e);
 /* chrome_args.c */
 void chrome_args_init(struct chrome *c);
 void chrome_read_args(struct chrome *c, struct chrome_event *e, struct json *j); /* j is before the brace */
+/* The thread of an event on a stream of another number; afterwards. */
+void chrome_keep_thread(struct chrome *c, const struct chrome_event *e);
 /* Every argument that is a number becomes a counter. */
 int chrome_count(struct chrome *c, const struct chrome_event *e, bool careful, struct error *err);
 /* chrome_event.c: 0, or negative when the import is to end. */
@@ -123,10 +128,11 @@ enum event_kind chrome_copy_kind(const struct json_text *name, const struct json
 int chrome_places_new(struct chrome_places **ret, struct output *o);
 void chrome_places_free(struct chrome_places *p);
 uint32_t chrome_thread(struct chrome *c, const struct chrome_event *e);
+bool chrome_is_pseudo(const struct json_value *pid); /* of what belongs to no process, as Kineto writes it */
 uint32_t chrome_process_track(struct chrome *c, const struct chrome_event *e);
 uint32_t chrome_stream(struct chrome *c, const struct chrome_event *e);
-uint32_t chrome_any_track(struct chrome *c,
-			  const struct chrome_event *e); /* a stream if there is one, else the thread */
+/* A stream if there is one, else the thread; *ret_other: a stream that has another number than the event's thread. */
+uint32_t chrome_any_track(struct chrome *c, const struct chrome_event *e, bool *ret_other);
 void chrome_name_process(struct chrome *c, const struct chrome_event *e, const struct json_text *name);
 void chrome_label_process(struct chrome *c, const struct chrome_event *e, const struct json_text *label);
 void chrome_name_thread(struct chrome *c, const struct chrome_event *e, const struct json_text *name);

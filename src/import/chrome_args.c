@@ -19,6 +19,7 @@ static const uint32_t taken[CLASS_COUNT] = {
 	[CLASS_DEVICE_SCOPE] = BIT(ARG_EXTERNAL_ID) | BIT(ARG_DEVICE) | BIT(ARG_STREAM),
 	[CLASS_MEMORY] = BIT(ARG_BYTES) | BIT(ARG_ADDRESS),
 };
+#define MAY_BE_NEGATIVE (BIT(ARG_DEVICE) | BIT(ARG_STREAM) | BIT(ARG_BYTES))
 #define NAMES (BIT(ARG_NAME) | BIT(ARG_LABELS)) /* of events that name something */
 
 struct row {
@@ -139,6 +140,8 @@ static bool take(struct chrome_args *args, enum chrome_arg arg, const struct jso
 		if ((value->type != JSON_NUMBER && value->type != JSON_STRING) ||
 		    !json_decimal(value->text.data, value->text.size, 0, &args->number[arg]))
 			return false;
+		if (args->number[arg] < 0 && !(MAY_BE_NEGATIVE & BIT(arg)))
+			return false; /* fields are not, so it stays an argument */
 	}
 	args->present |= BIT(arg);
 	return true;
@@ -202,14 +205,57 @@ static uint32_t keep_mask_of(const struct chrome *c, const struct chrome_event *
 	return e->class == CLASS_MEMORY ? lean | BIT(ARG_MEMORY) : lean;
 }
 
-/* The category, where we make nothing of it. */
+/* ---- What the event itself was like, for who writes it again ---------------------- */
+
+static void keep_text(struct chrome *c, const char *name, const struct json_text *text)
+{
+	struct json_text key = { name, strlen(name), false };
+	size_t before = c->args.pack.size;
+
+	if (json_pack_text(&c->args.pack, &key, true) && json_pack_text(&c->args.pack, text, false))
+		c->args.kept++;
+	else
+		c->args.pack.size = before;
+}
+
+static bool is_usual(const struct chrome_event *e)
+{
+	const char *usual = chrome_usual_category(e->class);
+
+	switch (e->phase) {
+	case 'X':
+	case 'B':
+	case 'E':
+		return usual && e->category.size == strlen(usual) && memcmp(e->category.data, usual, e->category.size) == 0;
+	case 's':
+	case 't':
+	case 'f': /* of the name, as a rule */
+		return e->category.size == e->name.size && memcmp(e->category.data, e->name.data, e->name.size) == 0;
+	default:
+		return JSON_IS(&e->name, "[memory]") && JSON_IS(&e->category, "cpu_instant_event");
+	}
+}
+
+/* The category, where what we make of it does not say it. */
 static void keep_category(struct chrome *c, const struct chrome_event *e)
 {
-	static const struct json_text key = { "cat", 3, false };
+	if (e->category.size && (c->lean ? e->class == CLASS_OTHER : !is_usual(e)))
+		keep_text(c, "cat", &e->category);
+}
 
-	if (e->class == CLASS_OTHER && e->category.size && e->phase != 'M' &&
-	    json_pack_text(&c->args.pack, &key, true) && json_pack_text(&c->args.pack, &e->category, false))
-		c->args.kept++;
+/* Phases that become the same as others, scopes of instants, and processes that are none. */
+static void keep_rare(struct chrome *c, const struct chrome_event *e)
+{
+	if (strchr("tRNODvVc", e->phase))
+		keep_text(c, "chrome_ph", &(struct json_text){ &e->phase, 1, false });
+	if (e->scope == 'g' || e->scope == 'p')
+		keep_text(c, "chrome_s", &(struct json_text){ &e->scope, 1, false });
+	if (!chrome_is_pseudo(&e->pid))
+		return;
+	if (e->pid.type == JSON_STRING)
+		keep_text(c, "chrome_pid", &e->pid.text);
+	else
+		keep(c, &(struct json_text){ "chrome_pid", 10, false }, ARG_OTHER, &e->pid);
 }
 
 void chrome_read_args(struct chrome *c, struct chrome_event *e, struct json *j)
@@ -229,7 +275,11 @@ void chrome_read_args(struct chrome *c, struct chrome_event *e, struct json *j)
 	args->kept = 0;
 	args->pack = (struct json_pack){ .data = c->pack, .limit = sizeof c->pack, .careful = j->careful };
 	json_pack_begin(&args->pack);
-	keep_category(c, e);
+	if (e->phase && e->phase != 'M') {
+		keep_category(c, e);
+		if (!c->lean)
+			keep_rare(c, e);
+	}
 	if (*j->at == '{')
 		for (json_enter(j, '{'); json_member(j, &first, &key);) {
 			json_value(j, JSON_IN_OBJECT, &value);
@@ -237,6 +287,29 @@ void chrome_read_args(struct chrome *c, struct chrome_event *e, struct json *j)
 				read_arg(c, &key, &value, take_mask, keep_mask);
 		}
 	json_pack_end(&args->pack, args->kept);
+}
+
+/* In front of what is there, which is what readers look at first. */
+void chrome_keep_thread(struct chrome *c, const struct chrome_event *e)
+{
+	static const struct json_text key = { "chrome_tid", 10, false };
+	uint8_t first[64], *data = c->args.pack.data;
+	struct json_pack pair = { .data = first, .limit = sizeof first };
+	size_t head = c->args.kept < 16 ? 1 : 3;
+
+	if (c->lean || c->args.kept >= UINT16_MAX || !json_pack_text(&pair, &key, true) || !json_pack_value(&pair, &e->tid))
+		return;
+	if (c->args.pack.size + pair.size + 2 > c->args.pack.limit) {
+		c->args.pack.cut = true;
+		return;
+	}
+	memmove(data + 3 + pair.size, data + head, c->args.pack.size - head);
+	memcpy(data + 3, first, pair.size);
+	c->args.kept++;
+	data[0] = 0xde; /* a map whose number of entries has 16 bits */
+	data[1] = (uint8_t)(c->args.kept >> 8);
+	data[2] = (uint8_t)c->args.kept;
+	c->args.pack.size += pair.size + 3 - head;
 }
 
 /* ---- Counters ----------------------------------------------------------------- */

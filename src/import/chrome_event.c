@@ -105,6 +105,16 @@ static void set_copy(struct chrome *c, const struct chrome_event *e)
 		import_event_set(&c->event, FIELD_MEMORY_KIND, memory);
 }
 
+/* Where a stream has a row of another number: those of all streams together, and of devices other than GPUs. */
+static void keep_other_thread(struct chrome *c, const struct chrome_event *e)
+{
+	int64_t tid;
+
+	if (e->tid.type == JSON_NUMBER && json_decimal(e->tid.text.data, e->tid.text.size, 0, &tid) &&
+	    tid != c->args.number[ARG_STREAM])
+		chrome_keep_thread(c, e);
+}
+
 /* Kind, fields and place of what takes time, or begins or ends. */
 static void describe(struct chrome *c, const struct chrome_event *e)
 {
@@ -113,6 +123,8 @@ static void describe(struct chrome *c, const struct chrome_event *e)
 	event->kind = (uint8_t)kind_of(e->class);
 	event->track = chrome_on_device(e->class) ? chrome_stream(c, e) : chrome_thread(c, e);
 	set_fields(c);
+	if (chrome_on_device(e->class) && c->args.present & 1u << ARG_STREAM)
+		keep_other_thread(c, e);
 	set_metadata(c);
 	if (e->class == CLASS_COPY)
 		set_copy(c, e);
@@ -148,10 +160,15 @@ static uint64_t flow_of(const struct chrome_event *e)
 
 static void use_flow(struct chrome *c, const struct chrome_event *e, enum event_phase phase)
 {
+	bool other;
+
 	c->event.kind = EVENT_FLOW;
 	c->event.phase = phase;
-	c->event.track = chrome_any_track(c, e);
+	c->event.track = chrome_any_track(c, e, &other);
 	import_event_set(&c->event, FIELD_FLOW, flow_of(e));
+	if (other)
+		chrome_keep_thread(c, e);
+	set_metadata(c);
 }
 
 static void use_async(struct chrome *c, const struct chrome_event *e, enum event_phase phase)

@@ -59,6 +59,17 @@ enum chrome_class chrome_class_of(const struct json_text *category)
 	return CLASS_OTHER;
 }
 
+const char *chrome_usual_category(enum chrome_class class)
+{
+	static const char *const names[CLASS_COUNT] = {
+		[CLASS_SCOPE] = "user_annotation", [CLASS_OP] = "cpu_op",       [CLASS_CALL] = "python_function",
+		[CLASS_RUNTIME] = "cuda_runtime",  [CLASS_KERNEL] = "kernel",   [CLASS_COPY] = "gpu_memcpy",
+		[CLASS_SET] = "gpu_memset",        [CLASS_SYNC] = "cuda_sync",  [CLASS_DEVICE_SCOPE] = "gpu_user_annotation",
+	};
+
+	return names[class];
+}
+
 /* ---- Copies ------------------------------------------------------------------- */
 
 static const char *find(const struct json_text *text, const char *word)

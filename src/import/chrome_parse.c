@@ -9,6 +9,14 @@ static void parse_phase(struct json *j, struct chrome_event *e)
 	e->phase = value.type == JSON_STRING && value.text.size == 1 ? value.text.data[0] : 0;
 }
 
+static void parse_scope(struct json *j, struct chrome_event *e)
+{
+	struct json_value value = { 0 };
+
+	json_value(j, JSON_IN_OBJECT, &value);
+	e->scope = value.type == JSON_STRING && value.text.size == 1 ? value.text.data[0] : 0;
+}
+
 static void parse_text(struct json *j, struct json_text *ret)
 {
 	struct json_value value = { 0 };
@@ -23,12 +31,29 @@ static void parse_category(struct json *j, struct chrome_event *e)
 	e->class = chrome_class_of(&e->category);
 }
 
+/* What is kept of the event itself comes before its arguments, so all of that has to be known. */
+static bool is_known(const struct chrome_event *e)
+{
+	switch (e->phase) {
+	case 0:
+	case 'C':
+		return false;
+	case 'X':
+		return e->category.data && e->pid.type != JSON_NONE;
+	case 'i':
+	case 'I':
+		return e->scope && e->pid.type != JSON_NONE;
+	default:
+		return e->pid.type != JSON_NONE && e->name.data;
+	}
+}
+
 /* Read at once where it is known what they are about, or else passed over. */
 static void parse_args(struct chrome *c, struct json *j, struct chrome_event *e)
 {
 	const char *start = j->at;
 
-	if (*start != '{' || e->phase == 0 || e->phase == 'C' || (e->phase == 'X' && !e->category.data)) {
+	if (*start != '{' || !is_known(e)) {
 		json_value(j, JSON_IN_OBJECT, &e->args);
 		e->read = false;
 		return;
@@ -41,6 +66,10 @@ static void parse_args(struct chrome *c, struct json *j, struct chrome_event *e)
 static void parse_member(struct chrome *c, struct json *j, const struct json_text *key, struct chrome_event *e)
 {
 	switch (key->size) {
+	case 1:
+		if (key->data[0] == 's')
+			return parse_scope(j, e);
+		break;
 	case 2:
 		if (JSON_IS(key, "ph"))
 			return parse_phase(j, e);

@@ -218,11 +218,11 @@ static void name_new_process(struct chrome *c, uint32_t process, const struct nu
 }
 
 /* Kineto's overhead is of process -1, and what the profiler says about itself of processes that are none. */
-static bool is_pseudo(const struct json_value *value, const struct number *pid)
+bool chrome_is_pseudo(const struct json_value *pid)
 {
-	if (value->type == JSON_STRING)
-		return JSON_IS(&value->text, "Spans") || JSON_IS(&value->text, "Traces") || JSON_IS(&value->text, "");
-	return (int64_t)pid->value < 0;
+	if (pid->type == JSON_STRING)
+		return JSON_IS(&pid->text, "Spans") || JSON_IS(&pid->text, "Traces") || JSON_IS(&pid->text, "");
+	return pid->type == JSON_NUMBER && pid->text.size && pid->text.data[0] == '-';
 }
 
 static uint32_t process_of(struct chrome *c, const struct json_value *value, const struct number *pid)
@@ -230,7 +230,7 @@ static uint32_t process_of(struct chrome *c, const struct json_value *value, con
 	struct chrome_places *p = c->places;
 	uint32_t process;
 
-	if (p->main_process != OUTPUT_NONE && is_pseudo(value, pid))
+	if (p->main_process != OUTPUT_NONE && chrome_is_pseudo(value))
 		return p->main_process;
 	process = look_up(p, ENTRY_PROCESS, pid->value, 0);
 	if (process != OUTPUT_NONE)
@@ -411,12 +411,19 @@ static uint32_t find_stream(const struct chrome_places *p, const struct number *
 	return track != OUTPUT_NONE ? track : look_up(p, ENTRY_STREAM, pid->value, tid->value);
 }
 
-uint32_t chrome_any_track(struct chrome *c, const struct chrome_event *e)
+uint32_t chrome_any_track(struct chrome *c, const struct chrome_event *e, bool *ret_other)
 {
 	struct number pid = number_of(&e->pid), tid = number_of(&e->tid);
 	uint32_t track = find_stream(c->places, &pid, &tid);
 
-	return track != OUTPUT_NONE ? track : chrome_thread(c, e);
+	*ret_other = !tid.named && track != OUTPUT_NONE && track != look_up(c->places, ENTRY_STREAM, pid.value, tid.value);
+	if (track != OUTPUT_NONE)
+		return track;
+	/* an arrow to work that comes later in the file: no process of that number has been seen, but devices have such */
+	if (e->class == CLASS_LAUNCH_FLOW && e->phase == 'f' && !pid.named && !tid.named && pid.value < DEVICE_PID_LIMIT &&
+	    look_up(c->places, ENTRY_PROCESS, pid.value, 0) == OUTPUT_NONE)
+		return chrome_stream(c, e);
+	return chrome_thread(c, e);
 }
 
 /* ---- Names --------------------------------------------------------------------- */

@@ -124,7 +124,7 @@ struct stored_text {
 };
 
 struct perfetto_process {
-	uint64_t machine, pid;
+	uint64_t machine, pid, rank; /* rank plus one; 0: none */
 	uint32_t output;
 	struct stored_text name, command;
 };
@@ -148,6 +148,7 @@ struct perfetto_track {
 	struct stored_text name, unit;
 	uint32_t name_number; /* in the output; OUTPUT_NONE until asked for */
 	uint32_t output, counter_output;
+	bool beside; /* has slices of the track above that are not inside each other: our own export */
 	/* counters */
 	int64_t multiplier;
 	bool incremental, unit_said;
@@ -206,8 +207,10 @@ struct perfetto {
 	const struct import_options *options;
 	struct error *err;
 	bool lean;
+	bool ours; /* written by our own export: natural numbers are fields, others are arguments */
 	uint64_t offset; /* of the packet at hand, in the file */
 	uint64_t inflated;
+	uint32_t functions; /* that names were taken for */
 
 	struct output_map sequence_map;
 	struct sequence **sequences;
@@ -316,6 +319,10 @@ int args_annotation(struct perfetto *p, const struct sequence *s, struct cursor 
 int args_source(struct perfetto *p, struct cursor c);
 int args_text(struct perfetto *p, const char *key, struct text value);
 int args_number(struct perfetto *p, const char *key, uint64_t value);
+/* A number that is no field, under its name. */
+int args_integer(struct perfetto *p, struct text name, int64_t value);
+int args_double(struct perfetto *p, struct text name, double value);
+bool args_is_field(uint32_t meaning); /* whether args_named() would make an integer a field */
 /* A number under a name that may stand for a field. */
 int args_named(struct perfetto *p, uint32_t meaning, struct text name, struct text value, struct perfetto_event *pe);
 int args_finish(struct perfetto *p, struct perfetto_event *pe); /* everything since args_clear() becomes its metadata */
@@ -323,11 +330,13 @@ int args_finish(struct perfetto *p, struct perfetto_event *pe); /* everything si
 /* perfetto_kind.c */
 #define KIND_COPY 0xfe         /* a copy, its direction is in its name */
 #define KIND_DEVICE_SCOPE 0xfd /* a scope on a stream of a device */
+#define KIND_ARROW 0xfc        /* an end of an arrow, and nothing else */
 /* An enum event_kind or one of these; EVENT_NONE when it says nothing. */
 uint8_t kind_of_category(struct text category);
 /* Sets the kind of the event to what its category and name say. */
 void kind_set(struct perfetto_event *pe, uint8_t kind, struct text name);
 uint8_t kind_of_stage(struct text stage, struct text name); /* of work on a GPU */
+uint8_t kind_of_our_stage(struct text stage); /* as our own export calls them; EVENT_NONE: it is none of these */
 bool kind_on_device(uint8_t kind);                          /* also before kind_set() */
 /* The number behind a word: 7 in "Stream #7", whatever the case of letters. */
 bool text_number_after(struct text text, const char *word, uint64_t *ret);

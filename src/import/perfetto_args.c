@@ -3,6 +3,7 @@
  */
 #include "import/perfetto.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ static const struct {
 	const char *name;
 	uint32_t meaning;
 } names[] = {
+	{ "cpu", FIELD_CPU },
 	{ "correlation", FIELD_CORRELATION },
 	{ "correlation_id", FIELD_CORRELATION },
 	{ "External id", FIELD_OPERATOR },
@@ -208,6 +210,10 @@ static int write_nested(struct buffer *b, struct cursor c, unsigned depth)
 	}
 	while (pb_next(&c, &f) > 0) {
 		switch (f.number) {
+		case 1: /* what it is, where nothing is in it */
+			if (f.value == 1 || f.value == 2)
+				return f.value == 1 ? msgpack_write_map(b, 0) : msgpack_write_array(b, 0);
+			break;
 		case 5:
 			return msgpack_write_int(b, (int64_t)f.value);
 		case 6:
@@ -328,13 +334,28 @@ static bool set_field(struct perfetto_event *pe, uint32_t meaning, struct cursor
 /* Whether an argument of this meaning is a field of an event of this kind. */
 static bool is_field(uint8_t kind, uint32_t meaning)
 {
-	if (kind == EVENT_NONE || kind == EVENT_CPU_CALL || meaning == MEANING_NONE || meaning >= MEANING_COLLECTIVE)
+	if (kind == EVENT_NONE || meaning == MEANING_NONE || meaning >= MEANING_COLLECTIVE)
 		return false;
+	if (kind == EVENT_CPU_CALL || meaning == FIELD_CPU)
+		return meaning == FIELD_CPU;
 	if (kind_on_device(kind))
 		return true;
 	if (kind == EVENT_OP || kind == EVENT_SCOPE)
-		return meaning == FIELD_OPERATOR || meaning == FIELD_CORRELATION;
+		return meaning == FIELD_OPERATOR || meaning == FIELD_CORRELATION || meaning == FIELD_LINK;
 	return meaning < MEANING_DEVICE;
+}
+
+/* In our own export an argument of the host that is no natural number was no field, whatever it is called. */
+static bool may_be_field(const struct perfetto *p, uint8_t kind, uint32_t meaning, struct cursor c)
+{
+	struct pb_field f;
+
+	if (!p->ours || kind_on_device(kind) || meaning == FIELD_CPU || meaning == FIELD_CORRELATION || meaning == FIELD_OPERATOR)
+		return true;
+	while (pb_next(&c, &f) > 0)
+		if (f.number == ANNOTATION_UINT || f.number == ANNOTATION_POINTER)
+			return true;
+	return false;
 }
 
 int args_annotation(struct perfetto *p, const struct sequence *s, struct cursor c, struct perfetto_event *pe,
@@ -346,7 +367,7 @@ int args_annotation(struct perfetto *p, const struct sequence *s, struct cursor 
 	bool kept = kind_on_device(kind) && meaning >= MEANING_COLLECTIVE;
 	int rc;
 
-	if (is_field(kind, meaning) && set_field(pe, meaning, c))
+	if (is_field(kind, meaning) && may_be_field(p, kind, meaning, c) && set_field(pe, meaning, c))
 		return 0;
 	if (kind == EVENT_GPU_KERNEL && meaning == MEANING_COLLECTIVE)
 		pe->e.kind = EVENT_COLLECTIVE;
@@ -381,12 +402,37 @@ int args_number(struct perfetto *p, const char *key, uint64_t value)
 	return rc ? rc : msgpack_write_uint(&p->args, value);
 }
 
+static int put_name(struct perfetto *p, struct text name)
+{
+	p->arg_count++;
+	return write_text(&p->args, name);
+}
+
+int args_integer(struct perfetto *p, struct text name, int64_t value)
+{
+	if (p->lean || p->args.size >= ARGS_MAX)
+		return 0;
+	return put_name(p, name) ? -ENOMEM : msgpack_write_int(&p->args, value);
+}
+
+int args_double(struct perfetto *p, struct text name, double value)
+{
+	if (p->lean || p->args.size >= ARGS_MAX)
+		return 0;
+	return put_name(p, name) ? -ENOMEM : msgpack_write_double(&p->args, value);
+}
+
+bool args_is_field(uint32_t meaning)
+{
+	return meaning != MEANING_NONE && meaning < MEANING_GRID;
+}
+
 int args_named(struct perfetto *p, uint32_t meaning, struct text name, struct text value, struct perfetto_event *pe)
 {
 	int64_t number;
 	int rc;
 
-	if (meaning != MEANING_NONE && meaning < MEANING_GRID && text_integer(value, &number)) {
+	if (args_is_field(meaning) && text_integer(value, &number)) {
 		put_field(pe, meaning, number);
 		return 0;
 	}

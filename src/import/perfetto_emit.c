@@ -184,7 +184,7 @@ int emit_record(struct perfetto *p, int64_t time, const struct sort_record *r)
 	if (t && r->phase <= PHASE_END)
 		note_order(p, t, time);
 	if (t && r->phase == PHASE_BEGIN) {
-		if (r->on_stream && wait_for_end(p, t, time, r))
+		if ((r->on_stream || t->beside) && wait_for_end(p, t, time, r))
 			return 0;
 		t->depth++;
 	} else if (t && r->phase == PHASE_END && t->depth) {

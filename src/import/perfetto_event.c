@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "import/output_state.h"
+
 /* Fields of TrackEvent. */
 enum {
 	EVENT_DELTA_US = 1,
@@ -33,6 +35,9 @@ enum {
 	EVENT_GPU_CORRELATION = 3000 /* of Perfetto's GPU extension */
 };
 
+#define OUR_TRACE "inferscope.trace" /* category of the first event of our own exports */
+#define DOUBLE_EXACT ((int64_t)1 << 53)
+
 enum { TYPE_SLICE_BEGIN = 1, TYPE_SLICE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4, TYPE_STATE = 5 };
 enum { LEGACY_FLOW_IN = 1, LEGACY_FLOW_OUT = 2, LEGACY_FLOW_BOTH = 3 };
 
@@ -51,7 +56,7 @@ struct track_event {
 		has_correlation;
 	uint8_t kind;     /* that a category stands for */
 	unsigned unknown; /* categories that nobody gave */
-	int64_t delta_us, absolute_us;
+	int64_t delta_us, absolute_us, integer;
 	double value;
 	struct pb_field source;
 	struct legacy legacy;
@@ -189,7 +194,8 @@ static int read_field(const struct sequence *s, struct track_event *t, const str
 		t->has_track = true;
 		break;
 	case EVENT_COUNTER_VALUE:
-		t->value = (double)(int64_t)f->value;
+		t->integer = (int64_t)f->value;
+		t->value = (double)t->integer;
 		t->has_value = true;
 		break;
 	case EVENT_DOUBLE_VALUE:
@@ -256,6 +262,69 @@ static bool time_of(struct perfetto *p, const struct packet *packet, const struc
 	       clock_convert(p, s, packet->machine, p->clocks.snapshots ? CLOCK_ID_MONOTONIC : 0, (uint64_t)ns, ret);
 }
 
+/* ---- Functions ---------------------------------------------------------------- */
+
+#define BUILTINS "builtins"
+#define FUNCTIONS_MAX ((uint32_t)1 << 20)
+
+static bool ends_with(struct text text, struct text end)
+{
+	return end.size && end.size < text.size && text.data[text.size - end.size - 1] == '.' &&
+	       memcmp(text.data + text.size - end.size, end.data, end.size) == 0;
+}
+
+/* Module and qualified name, if the name of the event is "module.function", as our own export has it. */
+static bool split_name(struct text name, struct text function, struct trace_function *ret)
+{
+	const struct text module = { function.data, sizeof BUILTINS - 1 };
+
+	if (ends_with(name, function)) {
+		ret->module = (struct trace_text){ name.data, name.size - function.size - 1 };
+	} else if (ends_with(function, name) && function.size == name.size + sizeof BUILTINS &&
+		   memcmp(module.data, BUILTINS, module.size) == 0) {
+		ret->module = (struct trace_text){ module.data, module.size };
+		function = name;
+	} else if (name.size != function.size || !name.size || memcmp(name.data, function.data, name.size) != 0) {
+		return false;
+	}
+	ret->qualname = (struct trace_text){ function.data, function.size };
+	return function.size < OUTPUT_STRING_MAX && ret->module.size < OUTPUT_STRING_MAX;
+}
+
+static bool read_source(struct text source, struct text name, struct trace_function *ret)
+{
+	struct cursor c = cursor_of(source.data, source.size);
+	struct text function = { "", 0 };
+	struct pb_field f;
+
+	while (pb_next(&c, &f) > 0) {
+		if (f.number == 2)
+			ret->file = (struct trace_text){ (const char *)f.data, f.size };
+		else if (f.number == 3)
+			function = pb_text(&f);
+		else if (f.number == 4 && f.value <= UINT32_MAX)
+			ret->line = (uint32_t)f.value;
+	}
+	return ret->file.size < OUTPUT_STRING_MAX && split_name(name, function, ret);
+}
+
+/* The function that the event's source says its name to be; 0: it is a plain name. */
+static uint32_t function_of(struct perfetto *p, const struct packet *packet, const struct track_event *t, struct text name)
+{
+	struct interned *entry = (struct interned *)intern_find(packet->sequence, INTERN_SOURCE, t->source_iid);
+	struct trace_function function = { 0 };
+
+	if (!entry || t->kind == EVENT_NONE || !t->name_iid)
+		return 0;
+	if (entry->number != OUTPUT_NONE && entry->value == t->name_iid)
+		return entry->number;
+	entry->value = t->name_iid;
+	entry->number = 0;
+	if (p->functions++ < FUNCTIONS_MAX && read_source(intern_text(packet->sequence, entry), name, &function))
+		entry->number = trace_writer_function(p->o->writer, &function);
+	return entry->number;
+}
+
 /* ---- Where it belongs --------------------------------------------------------- */
 
 static bool find_track(struct perfetto *p, const struct packet *packet, const struct track_event *t,
@@ -293,7 +362,7 @@ static uint32_t name_of(struct perfetto *p, const struct packet *packet, const s
 /* Work of a device goes to its stream, if that can be told. */
 static void find_stream(struct perfetto *p, uint8_t kind, struct perfetto_event *pe)
 {
-	if (!kind_on_device(kind)) {
+	if (!kind_on_device(kind) && kind != KIND_ARROW) {
 		pe->has_stream = false;
 		return;
 	}
@@ -319,7 +388,17 @@ static double absolute_value(struct perfetto_track *t, const struct sequence *s,
 	return t->total;
 }
 
-static int counter_value(struct perfetto *p, const struct packet *packet, int64_t time, uint64_t uuid, double value)
+/* One that a double cannot hold stays an integer. */
+static void set_value(struct perfetto_event *pe, const struct perfetto_track *t, double value, int64_t exact)
+{
+	if (!t->incremental && t->multiplier == 1 && (exact > DOUBLE_EXACT || exact < -DOUBLE_EXACT))
+		import_event_set(&pe->e, FIELD_INTEGER, (uint64_t)exact);
+	else
+		import_event_set(&pe->e, FIELD_VALUE, pb_bits_of_double(value));
+}
+
+static int counter_value(struct perfetto *p, const struct packet *packet, int64_t time, uint64_t uuid, double value,
+			 int64_t exact)
 {
 	uint32_t track = track_of_uuid(p, packet->machine, uuid);
 	struct perfetto_event pe;
@@ -330,7 +409,7 @@ static int counter_value(struct perfetto *p, const struct packet *packet, int64_
 	pe.e.track = track;
 	pe.counter = true;
 	value = absolute_value(&p->tracks[track], packet->sequence, value);
-	import_event_set(&pe.e, FIELD_VALUE, pb_bits_of_double(value));
+	set_value(&pe, &p->tracks[track], value, exact);
 	return sort_add(p, &pe);
 }
 
@@ -359,7 +438,7 @@ static int extra_values(struct perfetto *p, const struct packet *packet, int64_t
 
 		while (f.number == values && at < known->count && pb_number(&n, &bits)) {
 			double value = doubles ? pb_double_of_bits(bits) : (double)(int64_t)bits;
-			int rc = counter_value(p, packet, time, known->tracks[at++], value);
+			int rc = counter_value(p, packet, time, known->tracks[at++], value, 0);
 
 			if (rc)
 				return rc;
@@ -374,9 +453,9 @@ static int add_flow(struct perfetto *p, const struct perfetto_event *around, enu
 {
 	struct perfetto_event pe;
 
+	/* Without a name: the ends of an arrow find each other by number and name, and here they have but a number. */
 	perfetto_event_begin(&pe, EVENT_FLOW, PHASE_FLOW_OUT, around->e.time);
 	pe.e.track = around->e.track;
-	pe.e.name = around->e.name;
 	pe.direct = around->direct;
 	pe.has_device = around->has_device;
 	pe.has_stream = around->has_stream;
@@ -446,7 +525,7 @@ static int read_args(struct perfetto *p, const struct packet *packet, const stru
 
 	args_clear(p);
 	output_report(p->o)->repaired += t->unknown;
-	if (t->kind == EVENT_NONE)
+	if (t->kind == EVENT_NONE && t->type != TYPE_SLICE_END)
 		rc = args_text(p, "category", t->category);
 	while (rc == 0 && t->has_annotations && pb_next(&c, &f) > 0)
 		if (f.number == EVENT_ANNOTATIONS)
@@ -520,8 +599,7 @@ static int add_end(struct perfetto *p, const struct packet *packet, const struct
 	return rc ? rc : sort_add(p, pe);
 }
 
-static int add_event(struct perfetto *p, const struct packet *packet, const struct track_event *t, struct cursor c,
-		     int64_t time)
+static int add_event(struct perfetto *p, const struct packet *packet, struct track_event *t, struct cursor c, int64_t time)
 {
 	enum sort_action action = SORT_EVENT;
 	int phase = phase_of(t, &action), rc;
@@ -539,10 +617,16 @@ static int add_event(struct perfetto *p, const struct packet *packet, const stru
 	if (phase == PHASE_END)
 		return add_end(p, packet, t, c, &pe);
 	kind_set(&pe, t->kind, name);
+	if (t->source_iid && function_of(p, packet, t, name)) {
+		pe.e.name = function_of(p, packet, t, name);
+		t->source_iid = 0; /* the name says it */
+	}
 	rc = read_args(p, packet, t, c, &pe);
 	if (rc)
 		return rc;
 	find_stream(p, t->kind, &pe);
+	if (t->kind == KIND_ARROW && t->has_flows)
+		return add_flows(p, &pe, c);
 	if (phase == PHASE_INSTANT && pe.e.kind == EVENT_SCOPE)
 		pe.e.kind = EVENT_INSTANT;
 	if (phase == PHASE_COMPLETE) {
@@ -573,6 +657,8 @@ int track_event(struct perfetto *p, const struct packet *packet, struct cursor c
 	}
 	if (rc)
 		return rc;
+	p->ours |= t.kind == EVENT_NONE && t.category.size == sizeof OUR_TRACE - 1 &&
+		   memcmp(t.category.data, OUR_TRACE, sizeof OUR_TRACE - 1) == 0;
 	if (!time_of(p, packet, &t, &time)) {
 		perfetto_skip(p, "an event without a time");
 		return 0;
@@ -587,7 +673,7 @@ int track_event(struct perfetto *p, const struct packet *packet, struct cursor c
 	if (t.type != TYPE_COUNTER)
 		return add_event(p, packet, &t, all, time);
 	if (t.has_value && (t.has_track || packet->sequence->has_track))
-		return counter_value(p, packet, time, t.has_track ? t.track : packet->sequence->track, t.value);
+		return counter_value(p, packet, time, t.has_track ? t.track : packet->sequence->track, t.value, t.integer);
 	perfetto_skip(p, "a counter without a value or a track");
 	return 0;
 }

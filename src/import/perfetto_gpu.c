@@ -246,13 +246,14 @@ static void dimensions(struct perfetto_event *pe, enum event_field first, struct
 			import_event_set(&pe->e, (enum event_field)(first + f.number - 1), f.value);
 }
 
-/* ExtraComputeArg; numbers only count where they are fields. */
+/* ExtraComputeArg */
 static int launch_arg(struct perfetto *p, const struct sequence *s, struct cursor c, struct perfetto_event *pe)
 {
 	struct text name = { "", 0 }, text = { "", 0 };
 	uint32_t meaning = MEANING_NONE;
-	bool has_number = false;
+	bool has_number = false, has_double = false;
 	uint64_t number = 0;
+	double value = 0;
 	char digits[32];
 	struct pb_field f;
 	int rc;
@@ -270,7 +271,8 @@ static int launch_arg(struct perfetto *p, const struct sequence *s, struct curso
 			number = f.value;
 			has_number = true;
 		} else if (f.number == 5) {
-			text = (struct text){ digits, (size_t)snprintf(digits, sizeof digits, "%.17g", pb_double(&f)) };
+			value = pb_double(&f);
+			has_double = true;
 		} else if (f.number == 6) {
 			text = pb_text(&f);
 		} else if (f.number == 7) {
@@ -279,6 +281,15 @@ static int launch_arg(struct perfetto *p, const struct sequence *s, struct curso
 	}
 	if (rc)
 		return rc;
+	if (has_double)
+		return args_double(p, name, value);
+	if (has_number && meaning == MEANING_STREAM) {
+		pe->stream = number; /* -1 is one, too: of work that belongs to no stream */
+		pe->has_stream = true;
+		return 0;
+	}
+	if (has_number && (!args_is_field(meaning) || (int64_t)number < 0))
+		return args_integer(p, name, (int64_t)number);
 	if (has_number)
 		text = (struct text){ digits, (size_t)snprintf(digits, sizeof digits, "%lld", (long long)number) };
 	return args_named(p, meaning, name, text, pe);
@@ -313,7 +324,7 @@ static int read_args(struct perfetto *p, const struct sequence *s, const struct 
 			rc = extra_data(p, pb_message(&f), pe);
 	if (rc == 0 && g->launch.data)
 		rc = read_launch(p, s, pb_message(&g->launch), pe);
-	if (rc == 0 && g->name.data != g->stage.data)
+	if (rc == 0 && g->name.data != g->stage.data && !kind_of_our_stage(g->stage))
 		rc = args_text(p, "stage", g->stage);
 	if (rc == 0 && g->has_submission)
 		rc = args_number(p, "submission_id", g->submission);

@@ -23,17 +23,23 @@ static bool holds(struct text text, const char *word)
 	return false;
 }
 
-/* Those of our own names that nobody else gives a category: "gpu_kernel", and not "sync". */
+/* A name of ours, marked in our exports where it could be anybody's; else only one that nobody else gives a category:
+ * "gpu_kernel", and not "sync". */
 static uint8_t kind_of_our_name(struct text category)
 {
-	char name[KIND_NAME_MAX];
+	static const char mark[] = "inferscope.";
+	char name[KIND_NAME_MAX], *word = name;
 	unsigned kind;
 
 	if (category.size == 0 || category.size >= sizeof name)
 		return EVENT_NONE;
 	memcpy(name, category.data, category.size);
 	name[category.size] = '\0';
-	kind = strchr(name, '_') ? event_kind_from_name(name) : EVENT_NONE;
+	if (strncmp(name, mark, sizeof mark - 1) == 0)
+		word += sizeof mark - 1;
+	kind = word != name || strchr(name, '_') ? event_kind_from_name(word) : EVENT_NONE;
+	if (kind == EVENT_FLOW)
+		return KIND_ARROW;
 	return kind < EVENT_FLOW ? (uint8_t)kind : EVENT_NONE;
 }
 
@@ -85,11 +91,26 @@ void kind_set(struct perfetto_event *pe, uint8_t kind, struct text name)
 	if (kind == KIND_COPY)
 		set_copy(pe, name);
 	else
-		pe->e.kind = kind == EVENT_NONE || kind == KIND_DEVICE_SCOPE ? EVENT_SCOPE : kind;
+		pe->e.kind = kind == EVENT_NONE || kind == KIND_DEVICE_SCOPE || kind == KIND_ARROW ? EVENT_SCOPE : kind;
+}
+
+uint8_t kind_of_our_stage(struct text stage)
+{
+	char name[KIND_NAME_MAX];
+	unsigned kind;
+
+	if (stage.size == 0 || stage.size >= sizeof name)
+		return EVENT_NONE;
+	memcpy(name, stage.data, stage.size);
+	name[stage.size] = '\0';
+	kind = event_kind_from_name(name);
+	return kind < EVENT_FLOW ? (uint8_t)kind : EVENT_NONE;
 }
 
 uint8_t kind_of_stage(struct text stage, struct text name)
 {
+	if (kind_of_our_stage(stage))
+		return kind_of_our_stage(stage);
 	if (holds(stage, "memset") || holds(name, "memset"))
 		return EVENT_MEMSET;
 	if (holds(stage, "memcpy") || holds(stage, "copy") || holds(name, "memcpy"))

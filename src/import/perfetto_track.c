@@ -15,6 +15,7 @@
 
 #define TRACKS_MAX 500000u
 #define COMMAND_MAX 4096u
+#define BESIDE "inferscope.beside" /* in our own exports, see perfetto_track.beside */
 
 int perfetto_store(struct perfetto *p, struct text text, struct stored_text *ret)
 {
@@ -111,6 +112,8 @@ uint32_t track_process(struct perfetto *p, uint64_t machine, uint64_t pid)
 	if (process->output != OUTPUT_NONE)
 		return process->output;
 	process->output = output_process(p->o, machine << 32 | (pid & UINT32_MAX));
+	if (process->output != OUTPUT_NONE && process->rank)
+		output_process_rank(p->o, process->output, (int64_t)process->rank - 1);
 	name = perfetto_stored(p, process->name);
 	command = perfetto_stored(p, process->command);
 	if (process->output != OUTPUT_NONE && name.size)
@@ -170,6 +173,7 @@ struct description {
 	uint64_t pid, tid;
 	bool has_pid, has_tid;
 	struct text name, first_word;
+	uint64_t rank; /* plus one; 0: none */
 	int64_t reference_us;
 	bool has_reference;
 };
@@ -178,6 +182,23 @@ static struct text scratch_text(const struct perfetto *p)
 {
 	return p->scratch.size ? (struct text){ (const char *)p->scratch.data, p->scratch.size }
 			       : (struct text){ "", 0 };
+}
+
+static bool text_begins(struct text text, const char *word)
+{
+	return text.size > strlen(word) && memcmp(text.data, word, strlen(word)) == 0;
+}
+
+/* A process of a distributed job, which our own export labels with its rank. */
+static void set_rank(struct perfetto *p, uint64_t machine, const struct description *d)
+{
+	struct perfetto_process *process = d->rank ? process_of(p, machine, d->pid) : NULL;
+
+	if (!process)
+		return;
+	process->rank = d->rank;
+	if (process->output != OUTPUT_NONE)
+		output_process_rank(p->o, process->output, (int64_t)d->rank - 1);
 }
 
 /* ProcessDescriptor; the command line is left in p->scratch. */
@@ -196,6 +217,8 @@ static int read_process(struct perfetto *p, struct cursor c, struct description 
 			return -ENOMEM;
 		} else if (f.number == 6) {
 			d->name = pb_text(&f);
+		} else if (f.number == 8 && text_begins(pb_text(&f), "rank ") && text_number_after(pb_text(&f), "rank", &d->rank)) {
+			d->rank = d->rank < UINT32_MAX ? d->rank + 1 : 0;
 		}
 		if (f.number == 2 && !d->first_word.size)
 			d->first_word = pb_text(&f);
@@ -395,7 +418,7 @@ static int read_counter(struct perfetto *p, struct cursor c, struct perfetto_tra
 
 struct track_fields {
 	struct pb_field process, thread, counter;
-	struct text name;
+	struct text name, merge_key;
 	uint64_t uuid, parent;
 	bool has_uuid;
 };
@@ -428,11 +451,19 @@ static int read_track(struct cursor c, struct track_fields *t)
 		case 8:
 			t->counter = f;
 			break;
+		case 16:
+			t->merge_key = pb_text(&f);
+			break;
 		default:
 			break;
 		}
 	}
 	return rc;
+}
+
+static bool text_is(struct text text, const char *word)
+{
+	return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
 }
 
 /* A track's name came or changed after its events had begun. */
@@ -455,6 +486,7 @@ static int describe_process(struct perfetto *p, struct perfetto_track *t, uint64
 		return rc;
 	t->kind = IS_PROCESS;
 	t->pid = d.pid;
+	set_rank(p, machine, &d);
 	return name_process(p, machine, d.pid, name, scratch_text(p));
 }
 
@@ -486,6 +518,7 @@ int track_descriptor(struct perfetto *p, uint64_t machine, struct cursor c)
 		return -EBADMSG;
 	t = &p->tracks[at];
 	t->parent = fields.parent;
+	t->beside = text_is(fields.merge_key, BESIDE);
 	if (fields.thread.data)
 		rc = describe_thread(p, t, machine, &fields);
 	else if (fields.process.data)
@@ -575,10 +608,13 @@ static uint32_t make_child(struct perfetto *p, const struct perfetto_track *t)
 uint32_t track_output(struct perfetto *p, uint32_t track)
 {
 	struct perfetto_track *t = &p->tracks[track];
+	const struct perfetto_track *parent = parent_of(p, t);
 	uint32_t process;
 
 	if (t->output != OUTPUT_NONE)
 		return t->output;
+	if (parent && parent->beside)
+		parent = NULL; /* one row beside another: nobody means that */
 	switch (t->kind) {
 	case IS_PROCESS:
 		process = track_process(p, t->machine, t->pid);
@@ -588,7 +624,7 @@ uint32_t track_output(struct perfetto *p, uint32_t track)
 		t->output = track_thread(p, t->machine, t->pid, t->tid);
 		break;
 	default:
-		t->output = make_child(p, t);
+		t->output = t->beside && parent ? track_output(p, (uint32_t)(parent - p->tracks)) : make_child(p, t);
 		break;
 	}
 	return t->output;

@@ -381,8 +381,8 @@ def test_legacy_events(tmp_path):
         ("begin", "begin", 1010000, None, None), ("complete", "complete", 1020000, 5000, None), ("end", "", 1030000, None, None),
         ("async_begin", "request", 1040000, None, 77), ("async_end", "request", 1050000, None, 77),
         ("instant", "mark", 1060000, None, None),
-        ("complete", "out", 1070000, 1000, None), ("flow_out", "out", 1070000, None, 5),
-        ("complete", "in", 1080000, 1000, None), ("flow_in", "in", 1080000, None, 5),
+        ("complete", "out", 1070000, 1000, None), ("flow_out", "", 1070000, None, 5),
+        ("complete", "in", 1080000, 1000, None), ("flow_in", "", 1080000, None, 5),
         ("complete", "elsewhere", 1090000, 1000, None)]
     ids = {(result.trace.processes[t["process"]]["pid"], t["id"]) for t in result.trace.tracks.values()}
     assert ids == {(100, 101), (200, 201)}

@@ -1,7 +1,8 @@
-/* test-dump.c - cmd/dump_walk.h and the rows it makes, and cmd/summary.h, from traces written for the purpose. */
-#include "cmd/dump_walk.h"
+/* test-dump.c - rows/row_walk.h and the rows it makes, and cmd/summary.h, from traces written for the purpose. */
+#include "rows/row_walk.h"
 
 #include "base/msgpack.h"
+#include "cmd/dump_print.h"
 #include "cmd/summary.h"
 #include "trace-fixture.h"
 
@@ -65,7 +66,7 @@ struct text {
 	bool csv;
 };
 
-static int append_row(void *arg, const struct dump_row *row)
+static int append_row(void *arg, const struct row *row)
 {
 	struct text *text = arg;
 	int rc = text->csv ? dump_row_csv(row, text->reader, &text->out) : dump_row_json(row, text->reader, &text->out);
@@ -73,21 +74,21 @@ static int append_row(void *arg, const struct dump_row *row)
 	return rc || text->csv ? rc : buffer_append(&text->out, "\n", 1);
 }
 
-static char *walk(const struct dump_filter *filter, bool csv)
+static char *walk(const struct row_filter *filter, bool csv)
 {
 	struct trace_reader *reader = fixture_read(&f);
 	struct text text = { .reader = reader, .csv = csv };
 	struct error err = { 0 };
 	uint64_t decoded;
 
-	assert_int_equal(dump_walk(reader, filter, append_row, &text, &decoded, &err), 0);
+	assert_int_equal(row_walk(reader, filter, append_row, &text, &decoded, &err), 0);
 	assert_int_equal(buffer_append(&text.out, "", 1), 0);
 	trace_reader_close(reader);
 	return (char *)text.out.data;
 }
 
 /* expected has ' where the JSON has ", so that it can be read here */
-static void check_with(const struct dump_filter *filter, const char *expected)
+static void check_with(const struct row_filter *filter, const char *expected)
 {
 	char *text = walk(filter, false), *at;
 
@@ -99,7 +100,7 @@ static void check_with(const struct dump_filter *filter, const char *expected)
 
 static void check(const char *expected)
 {
-	struct dump_filter all = DUMP_FILTER_INIT;
+	struct row_filter all = ROW_FILTER_INIT;
 
 	check_with(&all, expected);
 }
@@ -139,7 +140,7 @@ static void scopes_are_two_rows(void **state)
 /* At one and the same time: what a thread did stays in its order. */
 static void order_survives_a_coarse_clock(void **state)
 {
-	struct dump_filter filter = DUMP_FILTER_INIT;
+	struct row_filter filter = ROW_FILTER_INIT;
 	char *text, *at;
 	size_t i;
 	static const char *const expected[] = { "enter\", \"name\": \"a", "exit\", \"name\": \"a",
@@ -316,12 +317,12 @@ static void long_trace(void)
 
 static void a_window_has_what_encloses_it(void **state)
 {
-	struct dump_filter filter = DUMP_FILTER_INIT;
+	struct row_filter filter = ROW_FILTER_INIT;
 	struct error err = { 0 };
 
 	(void)state;
 	long_trace();
-	assert_int_equal(dump_filter_set_window(&filter, "0.035:0.055", &err), 0);
+	assert_int_equal(row_filter_set_window(&filter, "0.035:0.055", &err), 0);
 	check_with(&filter,
 		   "{'event_type': 'scope_enter', 'name': 'a', 'start_us': 1.000, 'thread_id': 101, 'process_id': 100, "
 		   "'depth': 0, 'enclosing': true}\n"
@@ -332,7 +333,7 @@ static void a_window_has_what_encloses_it(void **state)
 	end_trace();
 }
 
-static size_t count_lines(const struct dump_filter *filter)
+static size_t count_lines(const struct row_filter *filter)
 {
 	char *text = walk(filter, false), *at;
 	size_t n = 0;
@@ -345,18 +346,18 @@ static size_t count_lines(const struct dump_filter *filter)
 
 static void filters(void **state)
 {
-	struct dump_filter filter = DUMP_FILTER_INIT, fresh = DUMP_FILTER_INIT;
+	struct row_filter filter = ROW_FILTER_INIT, fresh = ROW_FILTER_INIT;
 	struct error err = { 0 };
 
 	(void)state;
 	long_trace();
 	assert_int_equal(count_lines(&filter), 6);
-	assert_int_equal(dump_filter_set_kinds(&filter, "op", &err), 0);
+	assert_int_equal(row_filter_set_kinds(&filter, "op", &err), 0);
 	assert_int_equal(count_lines(&filter), 4);
-	assert_int_equal(dump_filter_set_kinds(&filter, "scope_exit,counter", &err), 0);
+	assert_int_equal(row_filter_set_kinds(&filter, "scope_exit,counter", &err), 0);
 	assert_int_equal(count_lines(&filter), 5);
 	filter = fresh;
-	assert_int_equal(dump_filter_set_kinds(&filter, "scope", &err), 0);
+	assert_int_equal(row_filter_set_kinds(&filter, "scope", &err), 0);
 	assert_int_equal(count_lines(&filter), 2);
 	filter = fresh;
 	filter.name = "[b-d]*";
@@ -370,16 +371,16 @@ static void filters(void **state)
 	filter.process = 99;
 	assert_int_equal(count_lines(&filter), 0);
 	filter = fresh;
-	assert_int_equal(dump_filter_set_window(&filter, ":0.005", &err), 0);
+	assert_int_equal(row_filter_set_window(&filter, ":0.005", &err), 0);
 	assert_int_equal(count_lines(&filter), 1);
-	assert_int_equal(dump_filter_set_window(&filter, "0.0895:", &err), 0);
+	assert_int_equal(row_filter_set_window(&filter, "0.0895:", &err), 0);
 	assert_int_equal(count_lines(&filter), 2);
 	end_trace();
 }
 
 static void csv_has_the_same_columns_everywhere(void **state)
 {
-	struct dump_filter all = DUMP_FILTER_INIT;
+	struct row_filter all = ROW_FILTER_INIT;
 	struct buffer header = BUFFER_INIT;
 	uint8_t list[128];
 	size_t size = call_fields(list), i, commas = 0;
@@ -412,7 +413,7 @@ static uint32_t put_function(const char *module, const char *function, const cha
 /* Calls say where their function is, and tasks what they are called. */
 static void functions_and_tasks(void **state)
 {
-	struct dump_filter all = DUMP_FILTER_INIT;
+	struct row_filter all = ROW_FILTER_INIT;
 	char *text;
 
 	(void)state;

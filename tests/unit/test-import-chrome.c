@@ -36,8 +36,8 @@ static void categories(void **state)
 	       "id':7,'Sequence number':3,"
 	       "'Input Dims':[[2,3],[]]}}]",
 	       false,
-	       "op complete o @0 thread:2 pid:1 duration=1000 operator=7 {\"Sequence number\": 3, \"Input Dims\": [[2, "
-	       "3], []]}\n");
+	       "op complete o @0 thread:2 pid:1 duration=1000 operator=7 {\"cat\": \"Operator\", \"Sequence number\": 3, "
+	       "\"Input Dims\": [[2, 3], []]}\n");
 	expect("[{'ph':'X','cat':'CPU_OP','name':'o','pid':1,'tid':2,'ts':0,'dur':1,'args':{'External id':7,'Sequence "
 	       "number':3,"
 	       "'Input Dims':[[2,3],[]]}}]",
@@ -70,7 +70,7 @@ static void device_work(void **state)
 	       "25, \"graph node id\": 8}\n");
 	expect("[{'ph':'X','cat':'Kernel','name':'k','pid':0,'tid':'stream 7','ts':1,'dur':2,'args':{'external "
 	       "id':5}}]",
-	       false, "gpu_kernel complete k @1000 stream:7 dev:0 duration=2000 operator=5\n");
+	       false, "gpu_kernel complete k @1000 stream:7 dev:0 duration=2000 operator=5 {\"cat\": \"Kernel\"}\n");
 	expect("[{'ph':'X','cat':'kernel','name':'ncclDevKernel','pid':0,'tid':7,'ts':1,'dur':2,'args':{'Collective "
 	       "name':'allreduce',"
 	       "'In msg nelems':100,'Group size':8,'dtype':'Float','Process Group Ranks':'[0, 1, 2, 3]','In split "
@@ -85,7 +85,9 @@ static void device_work(void **state)
 	expect("[{'ph':'X','cat':'mtia_ccp_events','name':'k','pid':9,'tid':408,'ts':1,'dur':2,'args':{'stream':102,'"
 	       "correlation':4}},"
 	       "{'ph':'M','name':'thread_name','pid':9,'tid':408,'args':{'name':'Stream 102 FW'}}]",
-	       false, "gpu_kernel complete k @1000 stream:102(Stream 102 FW) dev:9 duration=2000 correlation=4\n");
+	       false,
+	       "gpu_kernel complete k @1000 stream:102(Stream 102 FW) dev:9 duration=2000 correlation=4 "
+	       "{\"chrome_tid\": 408, \"cat\": \"mtia_ccp_events\"}\n");
 	expect("[{'ph':'X','cat':'gpu_user_annotation','name':'step','pid':0,'tid':7,'ts':1,'dur':2,'args':{'External "
 	       "id':1}}]",
 	       false, "scope complete step @1000 stream:7 dev:0 duration=2000 operator=1\n");
@@ -98,6 +100,12 @@ static void device_work(void **state)
 	       true,
 	       "sync complete Stream Wait Event @1000 stream:20 dev:0 duration=2000 correlation=15 wait=12\n"
 	       "sync complete Event Sync @4000 stream:-1(any stream) dev:0 duration=2000 correlation=16\n");
+	expect("[{'ph':'X','cat':'cuda_sync','name':'Event "
+	       "Sync','pid':0,'tid':-1,'ts':4,'dur':2,'args':{'stream':-1,'device':0,"
+	       "'wait_on_cuda_event_record_corr_id':-1}}]",
+	       false,
+	       "sync complete Event Sync @4000 stream:-1(any stream) dev:0 duration=2000 "
+	       "{\"wait_on_cuda_event_record_corr_id\": -1}\n");
 }
 
 static void device_work_belongs_to_the_process_of_the_calls(void **state)
@@ -158,7 +166,7 @@ static void phases(void **state)
 	       "{'ph':'R','name':'r','pid':1,'tid':2,'ts':3}]",
 	       false,
 	       "instant instant i @1000 thread:2 pid:1\ninstant instant j @2000 thread:2 pid:1\ninstant instant r "
-	       "@3000 thread:2 pid:1\n");
+	       "@3000 thread:2 pid:1 {\"chrome_ph\": \"R\"}\n");
 	expect("[{'ph':'C','name':'mem','pid':1,'ts':1,'args':{'used':5}},{'ph':'C','name':'mem','pid':1,'ts':2,'args':"
 	       "{'a':1.5,'b':'2',"
 	       "'c':null}}]",
@@ -200,9 +208,14 @@ static void arrows(void **state)
 	expect("[" CALL ARROW "]", true, "runtime_call complete c @1000 thread:2 pid:1 duration=1000 correlation=5\n");
 	expect("[" CALL ARROW "]", false,
 	       "runtime_call complete c @1000 thread:2 pid:1 duration=1000 correlation=5\n"
-	       "flow flow_out ac2g @1000 thread:2 pid:1 flow=5\nflow flow_in ac2g @3000 thread:7 pid:0 flow=5\n");
+	       "flow flow_out ac2g @1000 thread:2 pid:1 flow=5\nflow flow_in ac2g @3000 stream:7 pid:1 dev:0 flow=5\n");
 	expect("[" ARROW "]", true,
-	       "flow flow_out ac2g @1000 thread:2 pid:1 flow=5\nflow flow_in ac2g @3000 thread:7 pid:0 flow=5\n");
+	       "flow flow_out ac2g @1000 thread:2 pid:1 flow=5\nflow flow_in ac2g @3000 stream:7 dev:0 flow=5\n");
+	expect("[{'ph':'s','cat':'a','name':'b','id':'x','pid':1,'tid':2,'ts':1},{'ph':'t','cat':'b','name':'b','id':'x','pid':1,'tid':2,"
+	       "'ts':1,'args':{'n':1}}]",
+	       false,
+	       "flow flow_out b @1000 thread:2 pid:1 flow=620452245636752028 {\"cat\": \"a\"}\n"
+	       "flow flow_in b @1000 thread:2 pid:1 flow=623269194427660935 {\"chrome_ph\": \"t\", \"n\": 1}\n");
 }
 
 static void memory(void **state)

@@ -1,5 +1,5 @@
-/* dump_row.c - see dump_row.h. */
-#include "cmd/dump_row.h"
+/* dump_print.c - see dump_print.h. */
+#include "cmd/dump_print.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -12,55 +12,10 @@
 #define GRID (BIT(FIELD_GRID_X) | BIT(FIELD_GRID_Y) | BIT(FIELD_GRID_Z))
 #define BLOCK (BIT(FIELD_BLOCK_X) | BIT(FIELD_BLOCK_Y) | BIT(FIELD_BLOCK_Z))
 
-/* Fields that are printed as they are, under these names.  In CSV those that came later have columns at the end. */
-static const struct {
-	unsigned field;
-	const char *name;
-} plain_fields[] = {
-	{ FIELD_CORRELATION, "correlation_id" },
-	{ FIELD_FLOW, "flow_id" },
-	{ FIELD_BYTES, "bytes" },
-	{ FIELD_STACK, "stack_id" },
-	{ FIELD_SHARED_MEMORY, "shared_memory" },
-	{ FIELD_REGISTERS, "registers" },
-	{ FIELD_POINTER, "pointer" },
-	{ FIELD_NUMA_NODE, "numa_node" },
-	{ FIELD_COUNT, "count" },
-	{ FIELD_ID, "id" },
-	{ FIELD_LINK, "link" },
-	{ FIELD_OPERATOR, "operator_id" },
-	{ FIELD_GRAPH, "graph_id" },
-	{ FIELD_WAIT, "wait_id" },
-};
-#define PLAIN_FIELDS (sizeof plain_fields / sizeof plain_fields[0])
-#define FIRST_FIELDS 11u /* of version 1.0 */
+#define FIRST_FIELDS 11u /* plain ones of version 1.0; those that came later have columns at the end */
 
 static const char *const flag_names[] = { "enclosing", "unfinished", "begin_lost", "unmatched", "continues", "goes_on" };
 #define FLAG_COUNT (sizeof flag_names / sizeof flag_names[0])
-
-const char *dump_row_field_name(unsigned field)
-{
-	for (size_t i = 0; i < PLAIN_FIELDS; i++)
-		if (plain_fields[i].field == field)
-			return plain_fields[i].name;
-	return NULL;
-}
-
-void dump_row_add_fields(struct dump_row *row, const struct trace_batch *batch, uint32_t event)
-{
-	uint64_t left = trace_batch_present(batch, event);
-	unsigned field;
-
-	row->present |= left;
-	while (left) {
-		field = (unsigned)__builtin_ctzll(left);
-		left &= left - 1;
-		if (field < FIELD_LIMIT && batch->field[field])
-			row->field[field] = batch->field[field][event];
-	}
-	if (batch->metadata && batch->metadata[event].size > 0)
-		row->metadata = batch->metadata[event];
-}
 
 /* Where a row belongs, by the names people know. */
 struct place {
@@ -69,7 +24,7 @@ struct place {
 	const struct trace_device *device;
 };
 
-static struct place place_of(const struct dump_row *row, const struct trace_reader *reader)
+static struct place place_of(const struct row *row, const struct trace_reader *reader)
 {
 	struct place place = { .track = trace_reader_track(reader, row->track) };
 
@@ -112,7 +67,7 @@ static double as_double(uint64_t bits)
 	return value;
 }
 
-static void put_times(struct json_writer *j, const struct dump_row *row)
+static void put_times(struct json_writer *j, const struct row *row)
 {
 	if (row->has_start)
 		json_us(j, "start_us", row->start_ns);
@@ -132,7 +87,7 @@ static void put_text(struct json_writer *j, const char *key, const struct trace_
 		json_string(j, key, text, size);
 }
 
-static void put_place(struct json_writer *j, const struct dump_row *row, const struct trace_reader *reader)
+static void put_place(struct json_writer *j, const struct row *row, const struct trace_reader *reader)
 {
 	struct place place = place_of(row, reader);
 	size_t size;
@@ -156,7 +111,7 @@ static void put_place(struct json_writer *j, const struct dump_row *row, const s
 	}
 }
 
-static void put_function(struct json_writer *j, const struct dump_row *row, const struct trace_reader *reader)
+static void put_function(struct json_writer *j, const struct row *row, const struct trace_reader *reader)
 {
 	const struct trace_frame *frame = trace_reader_function(reader, row->name);
 
@@ -179,7 +134,7 @@ static void put_reason(struct json_writer *j, uint64_t reason)
 }
 
 /* "pageable", or NULL for what is not known. */
-static const char *memory_kind(const struct dump_row *row, bool to)
+static const char *memory_kind(const struct row *row, bool to)
 {
 	uint64_t kinds = row->present & BIT(FIELD_MEMORY_KIND) ? row->field[FIELD_MEMORY_KIND] : 0;
 	unsigned kind = to ? MEMORY_KIND_TO(kinds) : MEMORY_KIND_FROM(kinds);
@@ -187,8 +142,9 @@ static const char *memory_kind(const struct dump_row *row, bool to)
 	return kind == MEMORY_UNKNOWN ? NULL : event_memory_kind_name(kind);
 }
 
-static void put_fields(struct json_writer *j, const struct dump_row *row)
+static void put_fields(struct json_writer *j, const struct row *row)
 {
+	const struct row_field *plain;
 	size_t i;
 
 	if (row->present & BIT(FIELD_VALUE))
@@ -201,9 +157,9 @@ static void put_fields(struct json_writer *j, const struct dump_row *row)
 		put_triple(j, "grid_dim", &row->field[FIELD_GRID_X]);
 	if (row->present & BLOCK)
 		put_triple(j, "block_dim", &row->field[FIELD_BLOCK_X]);
-	for (i = 0; i < PLAIN_FIELDS; i++)
-		if (row->present & BIT(plain_fields[i].field))
-			json_unsigned(j, plain_fields[i].name, row->field[plain_fields[i].field]);
+	for (i = 0; (plain = row_plain_field(i)); i++)
+		if (row->present & BIT(plain->field))
+			json_unsigned(j, plain->name, row->field[plain->field]);
 	if (memory_kind(row, false))
 		json_text(j, "memory_from", memory_kind(row, false));
 	if (memory_kind(row, true))
@@ -226,7 +182,7 @@ static void put_metadata(struct json_writer *j, const struct trace_blob *blob)
 	buffer_release(&text);
 }
 
-int dump_row_json(const struct dump_row *row, const struct trace_reader *reader, struct buffer *out)
+int dump_row_json(const struct row *row, const struct trace_reader *reader, struct buffer *out)
 {
 	struct json_writer j = { .out = out, .compact = true };
 	size_t size, i;
@@ -257,11 +213,11 @@ int dump_csv_header(struct buffer *out)
 			       "value,depth,grid_dim,block_dim");
 
 	for (i = 0; i < FIRST_FIELDS && rc == 0; i++)
-		rc = buffer_printf(out, ",%s", plain_fields[i].name);
+		rc = buffer_printf(out, ",%s", row_plain_field(i)->name);
 	if (rc == 0)
 		rc = buffer_printf(out, ",reason,flags,metadata,task_id,task,module,file,line");
-	for (; i < PLAIN_FIELDS && rc == 0; i++)
-		rc = buffer_printf(out, ",%s", plain_fields[i].name);
+	for (; row_plain_field(i) && rc == 0; i++)
+		rc = buffer_printf(out, ",%s", row_plain_field(i)->name);
 	return rc ? rc : buffer_printf(out, ",memory_from,memory_to\n");
 }
 
@@ -269,6 +225,13 @@ int dump_csv_header(struct buffer *out)
 static int cell_number(struct buffer *out, bool there, uint64_t value)
 {
 	return there ? buffer_printf(out, ",%" PRIu64, value) : buffer_append(out, ",", 1);
+}
+
+static int cell_plain(struct buffer *out, const struct row *row, size_t i)
+{
+	unsigned field = row_plain_field(i)->field;
+
+	return cell_number(out, row->present & BIT(field), row->field[field]);
 }
 
 static int cell_us(struct buffer *out, bool there, int64_t ns)
@@ -285,7 +248,7 @@ static int cell_triple(struct buffer *out, bool there, const uint64_t *xyz)
 	return buffer_printf(out, ",%" PRIu64 "x%" PRIu64 "x%" PRIu64, xyz[0], xyz[1], xyz[2]);
 }
 
-static int cell_value(struct buffer *out, const struct dump_row *row)
+static int cell_value(struct buffer *out, const struct row *row)
 {
 	int rc = buffer_append(out, ",", 1);
 
@@ -296,7 +259,7 @@ static int cell_value(struct buffer *out, const struct dump_row *row)
 	return rc;
 }
 
-static int cells_place(struct buffer *out, const struct dump_row *row, const struct trace_reader *reader)
+static int cells_place(struct buffer *out, const struct row *row, const struct trace_reader *reader)
 {
 	struct place place = place_of(row, reader);
 	unsigned kind = place.track ? place.track->kind : 0;
@@ -311,7 +274,7 @@ static int cells_place(struct buffer *out, const struct dump_row *row, const str
 	return rc ? rc : cell_number(out, kind == TRACK_STREAM, kind ? place.track->os_id : 0);
 }
 
-static int cells_fields(struct buffer *out, const struct dump_row *row)
+static int cells_fields(struct buffer *out, const struct row *row)
 {
 	size_t i;
 	int rc = cell_value(out, row);
@@ -324,11 +287,11 @@ static int cells_fields(struct buffer *out, const struct dump_row *row)
 	if (rc == 0)
 		rc = cell_triple(out, row->present & BLOCK, &row->field[FIELD_BLOCK_X]);
 	for (i = 0; i < FIRST_FIELDS && rc == 0; i++)
-		rc = cell_number(out, row->present & BIT(plain_fields[i].field), row->field[plain_fields[i].field]);
+		rc = cell_plain(out, row, i);
 	return rc;
 }
 
-static int cells_end(struct buffer *out, const struct dump_row *row)
+static int cells_end(struct buffer *out, const struct row *row)
 {
 	bool lost = row->present & BIT(FIELD_REASON) && row->field[FIELD_REASON] < LOST_REASON_COUNT;
 	const char *reason = lost ? event_lost_reason_name((unsigned)row->field[FIELD_REASON]) : NULL, *between = ",";
@@ -361,7 +324,7 @@ static int cell_text(struct buffer *out, const struct trace_reader *reader, uint
 }
 
 /* Columns that came later. */
-static int cells_task_and_function(struct buffer *out, const struct dump_row *row, const struct trace_reader *reader)
+static int cells_task_and_function(struct buffer *out, const struct row *row, const struct trace_reader *reader)
 {
 	const struct trace_track *track = trace_reader_track(reader, row->track);
 	const struct trace_frame *frame = trace_reader_function(reader, row->name);
@@ -379,17 +342,17 @@ static int cells_task_and_function(struct buffer *out, const struct dump_row *ro
 	return rc;
 }
 
-static int cells_of_imports(struct buffer *out, const struct dump_row *row)
+static int cells_of_imports(struct buffer *out, const struct row *row)
 {
 	const char *from = memory_kind(row, false), *to = memory_kind(row, true);
 	int rc = 0;
 
-	for (size_t i = FIRST_FIELDS; i < PLAIN_FIELDS && rc == 0; i++)
-		rc = cell_number(out, row->present & BIT(plain_fields[i].field), row->field[plain_fields[i].field]);
+	for (size_t i = FIRST_FIELDS; row_plain_field(i) && rc == 0; i++)
+		rc = cell_plain(out, row, i);
 	return rc ? rc : buffer_printf(out, ",%s,%s\n", from ? from : "", to ? to : "");
 }
 
-int dump_row_csv(const struct dump_row *row, const struct trace_reader *reader, struct buffer *out)
+int dump_row_csv(const struct row *row, const struct trace_reader *reader, struct buffer *out)
 {
 	size_t size;
 	const char *name = trace_reader_string(reader, row->name, &size);

@@ -1,11 +1,11 @@
-/* dump_walk.c - see dump_walk.h. */
-#include "cmd/dump_walk.h"
+/* row_walk.c - see row_walk.h. */
+#include "rows/row_walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/dump_carry.h"
+#include "rows/row_carry.h"
 #include "trace/pairing.h"
 
 #define BIT(field) (UINT64_C(1) << (field))
@@ -25,8 +25,8 @@ struct record {
 
 struct walk {
 	struct trace_reader *reader;
-	const struct dump_filter *filter;
-	dump_row_fn fn;
+	const struct row_filter *filter;
+	row_fn fn;
 	void *arg;
 	bool cut_short; /* the trace goes on behind the last block of the window */
 	bool at_end;    /* all blocks are done */
@@ -34,8 +34,9 @@ struct walk {
 	const struct trace_batch *batch;
 	struct record *records;
 	size_t count, capacity;
+	bool disordered; /* records came in another order than by_time() has them */
 	uint8_t *marks;
-	struct dump_carry carry;
+	struct row_carry carry;
 };
 
 static int64_t since_start(const struct walk *w, int64_t ticks)
@@ -48,9 +49,20 @@ static bool in_window(const struct walk *w, int64_t ns)
 	return ns >= w->filter->from_ns && ns < w->filter->to_ns;
 }
 
-static int emit(struct walk *w, const struct dump_row *row)
+static int emit(struct walk *w, const struct row *row)
 {
-	return dump_filter_match(w->filter, row, w->reader) ? w->fn(w->arg, row) : 0;
+	return row_filter_match(w->filter, row, w->reader) ? w->fn(w->arg, row) : 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct record *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
 static int push(struct walk *w, const struct record *record)
@@ -67,8 +79,16 @@ static int push(struct walk *w, const struct record *record)
 	}
 	w->records[w->count] = *record;
 	w->records[w->count].sequence = (uint32_t)w->count;
+	w->disordered |= w->count > 0 && by_time(&w->records[w->count - 1], &w->records[w->count]) > 0;
 	w->count++;
 	return 0;
+}
+
+static void sort_records(struct walk *w)
+{
+	if (w->disordered)
+		qsort(w->records, w->count, sizeof *w->records, by_time);
+	w->disordered = false;
 }
 
 /* While a block is fed: a slice ends, or turns out to have ended unseen, at the event at hand. */
@@ -135,17 +155,6 @@ static int collect_events(struct walk *w)
 	return rc;
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct record *x = a, *y = b;
-
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	if (x->order != y->order)
-		return x->order < y->order ? -1 : 1;
-	return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
-}
-
 static const char *type_name(unsigned kind)
 {
 	const char *name = event_kind_name(kind);
@@ -154,7 +163,7 @@ static const char *type_name(unsigned kind)
 }
 
 /* A slice that overlaps the window is shown whole; all that is left to say is where it sticks out. */
-static bool clip(const struct walk *w, struct dump_row *row)
+static bool clip(const struct walk *w, struct row *row)
 {
 	if (row->start_ns >= w->filter->to_ns || (row->has_end && row->end_ns < w->filter->from_ns))
 		return false;
@@ -172,16 +181,18 @@ static int emit_event(struct walk *w, const struct record *record)
 	const struct trace_batch *b = w->batch;
 	uint32_t i = record->order;
 	int64_t ns = since_start(w, b->time[i]);
-	struct dump_row row = { .type = type_name(b->kind[i]),
+	struct row row = { .type = type_name(b->kind[i]),
 				.kind = b->kind[i],
+				.event_phase = b->phase[i],
 				.has_start = true,
+				.domain = b->domain,
 				.track = record->track,
 				.name = b->name[i],
 				.start_ns = ns,
 				.cpu = b->cpu[i],
 				.depth = b->depth[i] };
 
-	dump_row_add_fields(&row, b, i);
+	row_add_fields(&row, b, i);
 	if (b->phase[i] == PHASE_BEGIN) {
 		row.type = "scope_enter";
 	} else if (b->phase[i] == PHASE_END) {
@@ -203,30 +214,30 @@ static int emit_event(struct walk *w, const struct record *record)
 }
 
 /* The fields of the begin, wherever that was, and on top of them those of the end. */
-static void add_slice_fields(struct walk *w, struct dump_row *row, const struct trace_slice *slice)
+static void add_slice_fields(struct walk *w, struct row *row, const struct trace_slice *slice)
 {
-	const struct dump_row *begin;
+	const struct row *begin;
 
 	if (slice->batch) {
-		dump_row_add_fields(row, slice->batch, slice->event);
-	} else if ((begin = dump_carry_get(&w->carry, slice->track, slice->depth, slice->name))) {
+		row_add_fields(row, slice->batch, slice->event);
+	} else if ((begin = row_carry_get(&w->carry, slice->track, slice->depth, slice->name))) {
 		row->cpu = begin->cpu;
 		row->present = begin->present;
 		memcpy(row->field, begin->field, sizeof row->field);
 		row->metadata = begin->metadata;
 	}
 	if (row->has_end)
-		dump_row_add_fields(row, w->batch, slice->end_event);
+		row_add_fields(row, w->batch, slice->end_event);
 	row->present |= BIT(FIELD_DEPTH);
 }
 
-static int emit_scope_exit(struct walk *w, struct dump_row *row, const struct trace_slice *slice)
+static int emit_scope_exit(struct walk *w, struct row *row, const struct trace_slice *slice)
 {
 	row->type = "scope_exit";
 	row->present = BIT(FIELD_DEPTH);
 	if (row->has_end) {
 		row->cpu = w->batch->cpu[slice->end_event];
-		dump_row_add_fields(row, w->batch, slice->end_event);
+		row_add_fields(row, w->batch, slice->end_event);
 	}
 	if (row->has_end ? !in_window(w, row->end_ns) : !(row->flags & ROW_UNFINISHED))
 		return 0;
@@ -236,7 +247,11 @@ static int emit_scope_exit(struct walk *w, struct dump_row *row, const struct tr
 static int emit_slice(struct walk *w, const struct trace_slice *slice)
 {
 	bool ended = !(slice->flags & SLICE_UNFINISHED);
-	struct dump_row row = { .kind = slice->kind,
+	struct row row = { .kind = slice->kind,
+				.event_phase = PHASE_COMPLETE,
+				.parent_kind = slice->parent_kind,
+				.paired = true,
+				.domain = w->batch->domain,
 				.has_start = true,
 				.has_end = ended,
 				.track = slice->track,
@@ -265,7 +280,7 @@ static int emit_slice(struct walk *w, const struct trace_slice *slice)
 static int carry_begins(struct walk *w)
 {
 	const struct trace_batch *b = w->batch;
-	struct dump_row row;
+	struct row row;
 	size_t s;
 	uint32_t i;
 	int rc = 0;
@@ -274,12 +289,12 @@ static int carry_begins(struct walk *w)
 		for (i = b->segments[s].first; i < b->segments[s].first + b->segments[s].count && rc == 0; i++) {
 			if (b->phase[i] != PHASE_BEGIN || is_split(w, b->kind[i]) || (w->marks[i] & MARK_CLOSED))
 				continue;
-			row = (struct dump_row){ .track = b->segments[s].track,
+			row = (struct row){ .track = b->segments[s].track,
 						 .name = b->name[i],
 						 .cpu = b->cpu[i],
 						 .depth = b->depth[i] };
-			dump_row_add_fields(&row, b, i);
-			rc = dump_carry_put(&w->carry, &row);
+			row_add_fields(&row, b, i);
+			rc = row_carry_put(&w->carry, &row);
 		}
 	}
 	return rc;
@@ -290,8 +305,7 @@ static int emit_records(struct walk *w)
 	size_t i;
 	int rc = 0;
 
-	if (w->count > 1)
-		qsort(w->records, w->count, sizeof *w->records, by_time);
+	sort_records(w);
 	for (i = 0; i < w->count && rc == 0; i++)
 		rc = w->records[i].is_slice ? emit_slice(w, &w->records[i].slice) : emit_event(w, &w->records[i]);
 	w->count = 0;
@@ -338,7 +352,7 @@ static int walk_block(struct walk *w, const struct trace_batch *batch, bool last
 
 static int emit_enclosing(struct walk *w, const struct trace_slice *slice)
 {
-	struct dump_row row = { .type = "scope_enter",
+	struct row row = { .type = "scope_enter",
 				.kind = EVENT_SCOPE,
 				.has_start = true,
 				.flags = ROW_ENCLOSING,
@@ -403,15 +417,14 @@ static int walk_enclosing(struct walk *w, struct trace_batch *batch, size_t firs
 	if (rc == 0)
 		rc = trace_pairing_finish(pairing, from, collect_open, w);
 	trace_pairing_free(pairing);
-	if (w->count > 1)
-		qsort(w->records, w->count, sizeof *w->records, by_time);
+	sort_records(w);
 	for (i = 0; i < w->count && rc == 0; i++)
 		rc = emit_enclosing(w, &w->records[i].slice);
 	w->count = 0;
 	return rc;
 }
 
-int dump_walk(struct trace_reader *reader, const struct dump_filter *filter, dump_row_fn fn, void *arg,
+int row_walk(struct trace_reader *reader, const struct row_filter *filter, row_fn fn, void *arg,
 	      uint64_t *ret_decoded, struct error *err)
 {
 	struct walk w = { .reader = reader, .filter = filter, .fn = fn, .arg = arg };
@@ -433,11 +446,13 @@ int dump_walk(struct trace_reader *reader, const struct dump_filter *filter, dum
 			continue; /* entered in the reader's report */
 		++*ret_decoded;
 		rc = walk_block(&w, &batch, i + 1 == end);
+		if (filter->progress)
+			filter->progress(filter->progress_arg, i + 1 - first, end - first);
 	}
 	if (rc == -ENOMEM)
 		error_errno(err, rc, "cannot go on reading");
 	trace_batch_release(&batch);
-	dump_carry_release(&w.carry);
+	row_carry_release(&w.carry);
 	free(w.records);
 	return rc;
 }

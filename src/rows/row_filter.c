@@ -1,5 +1,5 @@
-/* dump_filter.c - see dump_filter.h. */
-#include "cmd/dump_filter.h"
+/* row_filter.c - see row_filter.h. */
+#include "rows/row_filter.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -12,6 +12,7 @@
 
 #define BIT_SCOPE_ENTER 62
 #define BIT_SCOPE_EXIT 63
+#define BIT_DEPTH (UINT64_C(1) << FIELD_DEPTH)
 _Static_assert((int)EVENT_KIND_COUNT <= BIT_SCOPE_ENTER, "kinds and the two halves of a scope share 64 bits");
 
 static uint64_t bits_of(const char *word)
@@ -33,18 +34,18 @@ static const char *kind_name(void *arg, size_t i)
 	return i + 1 < EVENT_KIND_COUNT ? event_kind_name((unsigned)i + 1) : NULL;
 }
 
-static int unknown_kind(const char *word, struct error *err)
+static int unknown_kind(const struct row_filter *filter, const char *word, struct error *err)
 {
 	const char *near = text_nearest(word, kind_name, NULL);
 	char text[200];
 
-	snprintf(text, sizeof text, "dump: --kind does not know '%.40s'; %s%s%s", word,
+	snprintf(text, sizeof text, "%s: --kind does not know '%.40s'; %s%s%s", filter->command, word,
 		 near ? "did you mean '" : "see inferscope-dump(1)", near ? near : "", near ? "'?" : "");
 	err->exit_code = 2;
 	return error_set(err, -EINVAL, "%s", text);
 }
 
-int dump_filter_set_kinds(struct dump_filter *filter, const char *list, struct error *err)
+int row_filter_set_kinds(struct row_filter *filter, const char *list, struct error *err)
 {
 	char word[64];
 	uint64_t bits;
@@ -55,7 +56,7 @@ int dump_filter_set_kinds(struct dump_filter *filter, const char *list, struct e
 		snprintf(word, sizeof word, "%.*s", (int)size, list);
 		bits = bits_of(word);
 		if (!bits)
-			return unknown_kind(word, err);
+			return unknown_kind(filter, word, err);
 		filter->types |= bits;
 		if (!list[size])
 			return 0;
@@ -69,12 +70,12 @@ static int64_t to_ns(double ms)
 	return ms >= 9e12 ? INT64_MAX : (int64_t)llround(ms * 1e6);
 }
 
-int dump_filter_set_range(struct dump_filter *filter, double from_ms, double to_ms, struct error *err)
+int row_filter_set_range(struct row_filter *filter, double from_ms, double to_ms, struct error *err)
 {
 	if (!(from_ms < to_ms)) {
 		err->exit_code = 2;
 		return error_set(err, -EINVAL,
-				 "dump: the window ends at %g ms and starts at %g ms; it has to end later", to_ms,
+				 "%s: the window ends at %g ms and starts at %g ms; it has to end later", filter->command, to_ms,
 				 from_ms);
 	}
 	filter->windowed = true;
@@ -98,7 +99,7 @@ static bool parse_bound(const char *text, char stop, double *ret, const char **r
 	return *text == stop;
 }
 
-int dump_filter_set_window(struct dump_filter *filter, const char *window, struct error *err)
+int row_filter_set_window(struct row_filter *filter, const char *window, struct error *err)
 {
 	double from = 0, to = HUGE_VAL;
 	const char *at;
@@ -106,12 +107,12 @@ int dump_filter_set_window(struct dump_filter *filter, const char *window, struc
 	if (!parse_bound(window, ':', &from, &at) || !parse_bound(at + 1, 0, &to, &at)) {
 		err->exit_code = 2;
 		return error_set(err, -EINVAL,
-				 "dump: --window expects FROM:TO in milliseconds, as in 10:20.5, not '%.60s'", window);
+				 "%s: --window expects FROM:TO in milliseconds, as in 10:20.5, not '%.60s'", filter->command, window);
 	}
-	return dump_filter_set_range(filter, from, to, err);
+	return row_filter_set_range(filter, from, to, err);
 }
 
-static unsigned bit_of(const struct dump_row *row)
+static unsigned bit_of(const struct row *row)
 {
 	if (strcmp(row->type, "scope_enter") == 0)
 		return BIT_SCOPE_ENTER;
@@ -120,7 +121,7 @@ static unsigned bit_of(const struct dump_row *row)
 	return row->kind < BIT_SCOPE_ENTER ? row->kind : 0;
 }
 
-static bool match_track(const struct dump_filter *filter, const struct dump_row *row, const struct trace_reader *reader)
+static bool match_track(const struct row_filter *filter, const struct row *row, const struct trace_reader *reader)
 {
 	const struct trace_track *track = trace_reader_track(reader, row->track);
 	const struct trace_process *process =
@@ -132,13 +133,22 @@ static bool match_track(const struct dump_filter *filter, const struct dump_row 
 	return filter->process < 0 || (process && process->pid == (uint64_t)filter->process);
 }
 
-bool dump_filter_match(const struct dump_filter *filter, const struct dump_row *row, const struct trace_reader *reader)
+/* A whole one; of one that never ended, end_ns is how far it came. */
+static bool is_slice(const struct row *row)
+{
+	return row->has_start && (row->has_end || row->flags & (ROW_UNFINISHED | ROW_CONTINUES));
+}
+
+bool row_filter_match(const struct row_filter *filter, const struct row *row, const struct trace_reader *reader)
 {
 	size_t size;
 
 	if (filter->types && !(filter->types >> bit_of(row) & 1))
 		return false;
 	if ((filter->thread >= 0 || filter->process >= 0) && !match_track(filter, row, reader))
+		return false;
+	if (is_slice(row) && ((filter->depth >= 0 && row->present & BIT_DEPTH && row->depth >= filter->depth) ||
+			      row->end_ns - row->start_ns < filter->shortest_ns))
 		return false;
 	return !filter->name || fnmatch(filter->name, trace_reader_string(reader, row->name, &size), 0) == 0;
 }

@@ -1,5 +1,5 @@
-/* dump_carry.c - see dump_carry.h. */
-#include "cmd/dump_carry.h"
+/* row_carry.c - see row_carry.h. */
+#include "rows/row_carry.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -10,11 +10,11 @@
  * as the trace's stacks are deep. */
 struct carried {
 	bool taken;
-	struct dump_row row;
+	struct row row;
 	uint8_t *metadata; /* owned */
 };
 
-static struct carried *place_of(const struct dump_carry *carry, uint32_t track, uint16_t depth)
+static struct carried *place_of(const struct row_carry *carry, uint32_t track, uint16_t depth)
 {
 	size_t mask = carry->capacity - 1;
 	size_t at = (track * 2654435761u + depth * 40503u) & mask;
@@ -25,9 +25,9 @@ static struct carried *place_of(const struct dump_carry *carry, uint32_t track, 
 	return &carry->entries[at];
 }
 
-static int grow(struct dump_carry *carry)
+static int grow(struct row_carry *carry)
 {
-	struct dump_carry larger = { .capacity = carry->capacity ? carry->capacity * 2 : 64, .used = carry->used };
+	struct row_carry larger = { .capacity = carry->capacity ? carry->capacity * 2 : 64, .used = carry->used };
 	size_t i;
 
 	larger.entries = calloc(larger.capacity, sizeof *larger.entries);
@@ -42,7 +42,7 @@ static int grow(struct dump_carry *carry)
 	return 0;
 }
 
-int dump_carry_put(struct dump_carry *carry, const struct dump_row *row)
+int row_carry_put(struct row_carry *carry, const struct row *row)
 {
 	struct carried *entry;
 	uint8_t *metadata = NULL;
@@ -63,19 +63,19 @@ int dump_carry_put(struct dump_carry *carry, const struct dump_row *row)
 	return 0;
 }
 
-const struct dump_row *dump_carry_get(const struct dump_carry *carry, uint32_t track, uint16_t depth, uint32_t name)
+const struct row *row_carry_get(const struct row_carry *carry, uint32_t track, uint16_t depth, uint32_t name)
 {
 	const struct carried *entry = carry->capacity ? place_of(carry, track, depth) : NULL;
 
 	return entry && entry->taken && entry->row.name == name ? &entry->row : NULL;
 }
 
-void dump_carry_release(struct dump_carry *carry)
+void row_carry_release(struct row_carry *carry)
 {
 	size_t i;
 
 	for (i = 0; i < carry->capacity; i++)
 		free(carry->entries[i].metadata);
 	free(carry->entries);
-	*carry = (struct dump_carry){ 0 };
+	*carry = (struct row_carry){ 0 };
 }

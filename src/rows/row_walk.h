@@ -1,6 +1,6 @@
 /*
- * dump_walk.h - turns a trace into the rows of `inferscope dump`, in bounded
- * memory: one block of events is held at a time.
+ * row_walk.h - turns a trace into rows, in bounded memory: one block of events
+ * is held at a time.
  *
  * Scopes become two rows, scope_enter and scope_exit, unless the filter wants
  * whole_scopes.  Slices of other kinds become one row with both times, where
@@ -11,20 +11,20 @@
  * In a window the slices that are open where it begins come first, those of
  * other kinds than scope where they end, all marked ROW_ENCLOSING.
  */
-#ifndef CMD_DUMP_WALK_H
-#define CMD_DUMP_WALK_H
+#ifndef ROWS_ROW_WALK_H
+#define ROWS_ROW_WALK_H
 
 #include <stdint.h>
 
 #include "base/error.h"
-#include "cmd/dump_filter.h"
-#include "cmd/dump_row.h"
+#include "rows/row_filter.h"
+#include "rows/row.h"
 
 /* A non-zero result stops the walk and is returned. */
-typedef int (*dump_row_fn)(void *arg, const struct dump_row *row);
+typedef int (*row_fn)(void *arg, const struct row *row);
 
 /* *ret_decoded: how many blocks of events could be read. */
-int dump_walk(struct trace_reader *reader, const struct dump_filter *filter, dump_row_fn fn, void *arg,
+int row_walk(struct trace_reader *reader, const struct row_filter *filter, row_fn fn, void *arg,
 	      uint64_t *ret_decoded, struct error *err);
 
 #endif
