@@ -26,6 +26,7 @@ import lttng
 import opencl_rows
 import page_rows
 import python_rows
+import query_rows
 import sampling_rows
 from measure import PAIRS, PROCESS_PAIRS, Bench, Skip, row
 
@@ -123,6 +124,7 @@ MEASUREMENTS = {
     **page_rows.MEASUREMENTS,
     **sampling_rows.MEASUREMENTS,
     **opencl_rows.MEASUREMENTS,
+    **query_rows.MEASUREMENTS,
     **export_rows.MEASUREMENTS,
 }
 

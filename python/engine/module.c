@@ -293,6 +293,9 @@ static PyMethodDef methods[] = {
 	{ "charts", chart_traces, METH_VARARGS,
 	  "charts(paths, communication, format)\n--\n\nThe charts that 'inferscope analyze --charts' writes: a dictionary of bytes by name.  "
 	  "format is svg or png." },
+	{ "query", query_traces, METH_VARARGS,
+	  "query(paths, sql, timeout)\n--\n\nThe answer of 'inferscope query': names of the columns, and rows as tuples.  timeout is "
+	  "seconds; 0: none." },
 	{ "export", export_traces, METH_VARARGS,
 	  "export(paths, output, format, from_ms, to_ms, first_step, last_step, kinds, name, thread, process, depth, min_us, weight, "
 	  "findings)\n--\n\nWhat 'inferscope export' does." },

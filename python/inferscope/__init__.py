@@ -21,7 +21,7 @@ try:
 except ImportError:
     from inferscope._off import counter, mark_event, scope
 
-__all__ = ["Profiler", "RecordingError", "TraceBuffer", "TraceError", "collectors", "counter", "export", "mark_event", "scope"]
+__all__ = ["Profiler", "RecordingError", "TraceBuffer", "TraceError", "collectors", "counter", "export", "mark_event", "query", "scope"]
 
 # What is loaded on first use, and the module that has it; None: it is a module itself.
 _LATER = {
@@ -33,6 +33,7 @@ _LATER = {
     "collectors": None,
     "export": "inferscope._tools",
     "profiler": None,
+    "query": "inferscope._tools",
     "trace_buffer": None,
 }
 

@@ -5,6 +5,7 @@ from inferscope import collectors as collectors
 from inferscope._engine import TraceError as TraceError
 from inferscope._recording import RecordingError as RecordingError
 from inferscope._tools import export as export
+from inferscope._tools import query as query
 from inferscope.profiler import Profiler as Profiler
 from inferscope.trace_buffer import TraceBuffer as TraceBuffer
 

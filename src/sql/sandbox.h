@@ -38,6 +38,7 @@
 struct sql_options {
 	bool (*stop)(void *arg); /* asked a few times a second while a query runs; true ends it with -ECANCELED.  May be NULL */
 	void *stop_arg;
+	bool broad;     /* in memory: what the user asks himself, with more functions and recursion; only `stop` ends it */
 	uint64_t steps; /* of SQLite's machine, over all queries; 0: enough for a file of that size; in memory a few seconds' worth */
 };
 
@@ -62,6 +63,12 @@ int sql_insert(struct sql *s, struct sql_query **ret, const char *table, const c
 int sql_insert_row(struct sql_query *q, struct error *err);
 int sql_empty(struct sql *s, const char *table, struct error *err);
 
+/* A table that is made while it is read: sqlite3.h has the interface.  `module` has no xCreate, and both live as long as s. */
+struct sqlite3_module;
+int sql_module(struct sql *s, const char *table, const struct sqlite3_module *module, void *arg, struct error *err);
+/* In its xConnect, instead of sqlite3_declare_vtab(): the columns as CREATE TABLE has them.  A code of SQLite's. */
+int sql_declare(struct sql *s, const char *columns);
+
 uint64_t sql_size(const struct sql *s);    /* bytes of the file */
 uint64_t sql_missing(const struct sql *s); /* bytes that ought to follow, by the file's own word */
 uint64_t sql_read(const struct sql *s);    /* bytes that were fetched so far, some of them more than once */
@@ -80,6 +87,7 @@ void sql_query_bind(struct sql_query *q, int parameter, int64_t value); /* count
 void sql_query_bind_number(struct sql_query *q, int parameter, double value); /* NAN is NULL */
 void sql_query_bind_text(struct sql_query *q, int parameter, const char *text, size_t size); /* copied; cut as when fetched */
 int sql_query_columns(const struct sql_query *q);
+const char *sql_query_column_name(const struct sql_query *q, int column); /* as the query has it; any bytes */
 /* 1: there is a row, 0: there are no more. */
 int sql_query_step(struct sql_query *q, struct error *err);
 void sql_query_reset(struct sql_query *q); /* to bind and step again */
@@ -88,6 +96,7 @@ void sql_query_free(struct sql_query *q);
 /* Of the row at hand, columns counted from 0.  False when the cell is NULL or of another type; a number with a fraction
  * is no integer.  A text lives until the next step, has at most SQL_TEXT_MAX bytes, and they may be any. */
 bool sql_query_null(struct sql_query *q, int column);
+bool sql_query_is_integer(struct sql_query *q, int column); /* by its type, as SQLite has it */
 bool sql_query_integer(struct sql_query *q, int column, int64_t *ret);
 bool sql_query_number(struct sql_query *q, int column, double *ret);
 bool sql_query_text(struct sql_query *q, int column, const char **ret, size_t *ret_size);

@@ -87,7 +87,7 @@ def check_command(program, command):
     for (_, name, _, said), (*_, written) in zip(in_help, in_page):
         expect(written.startswith(said), f"{path.name}: --{name} is '{written[:70]}', but --help says '{said}'")
     examples = [line.strip() for line in help_text.split("\nexamples:\n")[1].splitlines()]
-    written = re.findall(r"^\.Dl (.+)$", page, re.MULTILINE)
+    written = [line.replace("\\(dq", "\"") for line in re.findall(r"^\.Dl (.+)$", page, re.MULTILINE)]
     expect(examples == written, f"{path.name}: examples {written}, but --help has {examples}")
 
 

@@ -1,0 +1,236 @@
+/* query_print.c - see query_print.h. */
+#include "cmd/query_print.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/json_writer.h"
+#include "base/text.h"
+
+#define WIDEST 100u /* columns of a cell; a longer text is cut */
+
+void query_printer_init(struct query_printer *p, struct printer *out, enum query_format format, struct sql_query *rows)
+{
+	int columns = sql_query_columns(rows);
+
+	*p = (struct query_printer){ .out = out, .format = format, .rows = rows,
+				     .columns = columns < (int)QUERY_COLUMNS ? columns : (int)QUERY_COLUMNS };
+}
+
+/* ---- Cells as text -------------------------------------------------------------------- */
+
+/* A cell as it is shown in a table, and in CSV.  True: it is a number. */
+static bool cell_text(struct query_printer *p, int column, struct buffer *out)
+{
+	const char *text;
+	size_t size;
+	int64_t integer;
+	double number;
+
+	if (sql_query_text(p->rows, column, &text, &size)) {
+		printer_check(p->out, p->format == QUERY_CSV ? text_append_csv(out, text, size) : text_append_terminal(out, text, size, WIDEST));
+		return false;
+	}
+	if (sql_query_is_integer(p->rows, column) && sql_query_integer(p->rows, column, &integer))
+		printer_check(p->out, buffer_printf(out, "%lld", (long long)integer));
+	else if (sql_query_number(p->rows, column, &number))
+		printer_check(p->out, isinf(number) ? buffer_printf(out, number < 0 ? "-inf" : "inf") : json_append_number(out, number));
+	return true;
+}
+
+/* ---- A table ----------------------------------------------------------------------------- */
+
+/* Code points: near enough to columns. */
+static unsigned width_of(const char *text, size_t size)
+{
+	unsigned width = 0;
+
+	for (size_t i = 0; i < size; i++)
+		width += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return width;
+}
+
+static void print_cell(struct query_printer *p, int column, const char *text, size_t size)
+{
+	unsigned width = width_of(text, size), pad = p->widths[column] > width ? p->widths[column] - width : 0;
+	bool last = column + 1 == p->columns;
+
+	if (column)
+		printer_printf(p->out, "  ");
+	if (p->right[column])
+		printer_printf(p->out, "%*s", (int)pad, "");
+	printer_check(p->out, buffer_append(&p->out->buf, text, size));
+	if (!p->right[column] && !last)
+		printer_printf(p->out, "%*s", (int)pad, "");
+}
+
+static void print_head(struct query_printer *p)
+{
+	for (int i = 0; i < p->columns; i++) {
+		struct buffer name = BUFFER_INIT;
+		const char *text = sql_query_column_name(p->rows, i);
+
+		printer_check(p->out, text_append_terminal(&name, text, strlen(text), WIDEST));
+		print_cell(p, i, (const char *)name.data, name.size);
+		buffer_release(&name);
+	}
+	printer_printf(p->out, "\n");
+	for (int i = 0; i < p->columns; i++) {
+		printer_printf(p->out, i ? "  " : "");
+		for (unsigned k = 0; k < p->widths[i]; k++)
+			printer_printf(p->out, "-");
+	}
+	printer_printf(p->out, "\n");
+}
+
+static void measure_head(struct query_printer *p)
+{
+	for (int i = 0; i < p->columns; i++) {
+		const char *text = sql_query_column_name(p->rows, i);
+		unsigned width = width_of(text, strlen(text));
+
+		p->widths[i] = width < WIDEST ? width : WIDEST;
+		p->right[i] = true; /* until there is a text */
+	}
+}
+
+/* Keeps the row at hand, for the widths. */
+static void keep(struct query_printer *p)
+{
+	struct buffer cell = BUFFER_INIT;
+
+	for (int i = 0; i < p->columns; i++) {
+		uint32_t size;
+		unsigned width;
+
+		buffer_clear(&cell);
+		if (!cell_text(p, i, &cell) || sql_query_null(p->rows, i))
+			p->right[i] = p->right[i] && sql_query_null(p->rows, i);
+		width = width_of((const char *)cell.data, cell.size);
+		p->widths[i] = width > p->widths[i] ? width : p->widths[i];
+		size = (uint32_t)cell.size;
+		printer_check(p->out, buffer_append(&p->kept, &size, sizeof size));
+		printer_check(p->out, buffer_append(&p->kept, cell.data, cell.size));
+	}
+	p->kept_rows++;
+	buffer_release(&cell);
+}
+
+/* The rows that were kept; from then on each is printed as it comes. */
+static void print_kept(struct query_printer *p)
+{
+	size_t at = 0;
+
+	if (p->begun)
+		return;
+	p->begun = true;
+	print_head(p);
+	for (uint32_t r = 0; r < p->kept_rows; r++) {
+		for (int i = 0; i < p->columns && at + sizeof(uint32_t) <= p->kept.size; i++) {
+			uint32_t size;
+
+			memcpy(&size, p->kept.data + at, sizeof size);
+			at += sizeof size;
+			print_cell(p, i, (const char *)p->kept.data + at, size);
+			at += size;
+		}
+		printer_printf(p->out, "\n");
+	}
+	buffer_release(&p->kept);
+}
+
+static void table_row(struct query_printer *p)
+{
+	struct buffer cell = BUFFER_INIT;
+
+	if (p->count == 0)
+		measure_head(p);
+	if (!p->begun && p->kept_rows < QUERY_SAMPLE) {
+		keep(p);
+		return;
+	}
+	print_kept(p);
+	for (int i = 0; i < p->columns; i++) {
+		buffer_clear(&cell);
+		(void)cell_text(p, i, &cell);
+		print_cell(p, i, (const char *)cell.data, cell.size);
+	}
+	printer_printf(p->out, "\n");
+	buffer_release(&cell);
+}
+
+/* ---- CSV and JSON ---------------------------------------------------------------------------- */
+
+static void csv_head(struct query_printer *p)
+{
+	for (int i = 0; i < p->columns; i++) {
+		const char *name = sql_query_column_name(p->rows, i);
+
+		printer_printf(p->out, i ? "," : "");
+		printer_check(p->out, text_append_csv(&p->out->buf, name, strlen(name)));
+	}
+	printer_printf(p->out, "\n");
+}
+
+static void csv_row(struct query_printer *p)
+{
+	for (int i = 0; i < p->columns; i++) {
+		printer_printf(p->out, i ? "," : "");
+		(void)cell_text(p, i, &p->out->buf);
+	}
+	printer_printf(p->out, "\n");
+}
+
+static void json_row(struct query_printer *p)
+{
+	struct json_writer j = { .out = &p->out->buf, .compact = true };
+
+	printer_printf(p->out, p->count ? ",\n" : "\n");
+	json_open(&j, NULL, '{');
+	for (int i = 0; i < p->columns; i++) {
+		const char *name = sql_query_column_name(p->rows, i), *text;
+		size_t size;
+		int64_t integer;
+		double number;
+
+		if (sql_query_text(p->rows, i, &text, &size))
+			json_string(&j, name, text, size);
+		else if (sql_query_is_integer(p->rows, i) && sql_query_integer(p->rows, i, &integer))
+			json_integer(&j, name, integer);
+		else if (sql_query_number(p->rows, i, &number))
+			json_number(&j, name, number);
+		else
+			json_null(&j, name);
+	}
+	json_close(&j);
+	printer_check(p->out, j.error);
+}
+
+bool query_printer_row(struct query_printer *p)
+{
+	if (p->count == 0 && p->format == QUERY_CSV)
+		csv_head(p);
+	if (p->count == 0 && p->format == QUERY_JSON)
+		printer_printf(p->out, "[");
+	if (p->format == QUERY_TABLE)
+		table_row(p);
+	else if (p->format == QUERY_CSV)
+		csv_row(p);
+	else
+		json_row(p);
+	p->count++;
+	return printer_ready(p->out);
+}
+
+void query_printer_end(struct query_printer *p)
+{
+	if (p->format == QUERY_TABLE && p->count == 0)
+		measure_head(p);
+	if (p->format == QUERY_TABLE)
+		print_kept(p);
+	if (p->format == QUERY_CSV && p->count == 0)
+		csv_head(p);
+	if (p->format == QUERY_JSON)
+		printer_printf(p->out, p->count ? "\n]\n" : "[]\n");
+	buffer_release(&p->kept);
+}
