@@ -66,7 +66,7 @@ ROWS = (
     Row("mix_preprocess_alloc", ("preprocessing", "cpu_computation", "memory_allocation"), BUSY + MEMORY,
         ("clean_records", "evaluate"), (30, 80),
         parts=((("preprocessing", "cpu_computation"), 15, 50), (("memory_allocation",), 10, 50))),
-    Row("opencl_tiny_kernels", ("kernel_launch",), STARVED, ("forward",), (30, 70), fast=True, example="opencl-classify",
+    Row("opencl_tiny_kernels", ("kernel_launch",), STARVED, ("forward",), (30, 70), example="opencl-classify",
         needs=("OpenCL",)),
     Row("opencl_blocking_read", ("synchronization",), STARVED, ("read", "detect"), (15, 50), core=True,
         example="opencl/detect.py", needs=("OpenCL", "pyopencl")),
