@@ -131,14 +131,13 @@ static PyObject *process_list(struct rows *rows)
 
 static PyObject *device_dict(struct rows *rows, const struct trace_device *device)
 {
-	static const char *const kinds[] = { "unknown", "cuda", "opencl", "hip", "other" };
-	const char *kind = kinds[device->kind < sizeof kinds / sizeof kinds[0] ? device->kind : 0];
+	const char *kind = trace_device_kind_name(device->kind);
 	PyObject *dict = PyDict_New();
 
 	if (!dict)
 		return NULL;
 	if (put_text_key(dict, "device_id", PyLong_FromUnsignedLong(device->index)) < 0 ||
-	    put_text_key(dict, "kind", PyUnicode_FromString(kind)) < 0 ||
+	    put_text_key(dict, "kind", PyUnicode_FromString(kind ? kind : "unknown")) < 0 ||
 	    put_text_key(dict, "name", rows_string(rows, device->name)) < 0)
 		Py_CLEAR(dict);
 	return dict;

@@ -73,9 +73,9 @@ const char *info_clock_name(unsigned kind)
 
 const char *info_track_kind(unsigned kind)
 {
-	static const char *const names[] = { "unknown", "thread", "stream", "task", "process", "device", "states", "host" };
+	const char *name = trace_track_kind_name(kind);
 
-	return names[kind < sizeof names / sizeof names[0] ? kind : 0];
+	return name ? name : "unknown";
 }
 
 uint64_t info_count(const struct trace_reader *reader, const char *key)

@@ -60,13 +60,6 @@ static int64_t track_count(const struct query *q)
 	return q->timeline->track_count;
 }
 
-static const char *track_kind(uint8_t kind)
-{
-	static const char *const names[] = { NULL, "thread", "stream", "task", "process", "device", "states", "host" };
-
-	return kind < sizeof names / sizeof names[0] ? names[kind] : NULL;
-}
-
 static void track_cell(const struct query *q, int64_t row, int column, sqlite3_context *context)
 {
 	const struct timeline *t = q->timeline;
@@ -77,7 +70,7 @@ static void track_cell(const struct query *q, int64_t row, int column, sqlite3_c
 		sqlite3_result_int64(context, row);
 		break;
 	case 1:
-		cell_static(context, track_kind(k->kind));
+		cell_static(context, trace_track_kind_name(k->kind));
 		break;
 	case 2:
 		cell_string(q, k->name, context);
@@ -112,7 +105,6 @@ static int64_t device_count(const struct query *q)
 
 static void device_cell(const struct query *q, int64_t row, int column, sqlite3_context *context)
 {
-	static const char *const kinds[] = { NULL, "cuda", "opencl", "hip", "other" };
 	const struct timeline_device *d = &q->timeline->devices[row];
 
 	switch (column) {
@@ -123,7 +115,7 @@ static void device_cell(const struct query *q, int64_t row, int column, sqlite3_
 		sqlite3_result_int64(context, d->index);
 		break;
 	case 2:
-		cell_static(context, d->kind < sizeof kinds / sizeof kinds[0] ? kinds[d->kind] : NULL);
+		cell_static(context, trace_device_kind_name(d->kind));
 		break;
 	case 3:
 		cell_string(q, d->name, context);

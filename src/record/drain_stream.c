@@ -21,6 +21,7 @@
 #define STREAMS_MAX 65536u /* of a process */
 #define DEVICES_MAX 1024u  /* of all of them */
 #define PROPERTIES_MAX 40u
+#define DEVICE_KIND_OTHER 4u
 
 /* ---- Descriptions ------------------------------------------------------------ */
 
@@ -65,12 +66,12 @@ static bool number_of(struct trace_text text, uint64_t *ret)
 
 static uint8_t device_kind(struct trace_text text)
 {
-	static const char *const kinds[] = { "", "cuda", "opencl", "hip" };
+	const char *name;
+	uint8_t kind = 1;
 
-	for (uint8_t i = 1; i < 4; i++)
-		if (text_is(text, kinds[i]))
-			return i;
-	return 4;
+	while ((name = trace_device_kind_name(kind)) && !text_is(text, name))
+		kind++;
+	return name ? kind : DEVICE_KIND_OTHER;
 }
 
 /* ---- Devices ----------------------------------------------------------------- */

@@ -243,3 +243,19 @@ uint32_t dictionary_string(struct dictionary *d, const char *text, size_t size)
 		d->table[at] = number;
 	return number;
 }
+
+/* ---- Names of kinds, as people and descriptions of devices have them ---- */
+
+const char *trace_track_kind_name(unsigned kind)
+{
+	static const char *const names[] = { NULL, "thread", "stream", "task", "process", "device", "states", "host" };
+
+	return kind < sizeof names / sizeof names[0] ? names[kind] : NULL;
+}
+
+const char *trace_device_kind_name(unsigned kind)
+{
+	static const char *const names[] = { NULL, "cuda", "opencl", "hip", "other" };
+
+	return kind < sizeof names / sizeof names[0] ? names[kind] : NULL;
+}

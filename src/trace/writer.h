@@ -43,6 +43,8 @@ enum trace_track_kind {
 	TRACK_STATES = 6, /* of a thread, as seen from outside */
 	TRACK_HOST = 7
 };
+const char *trace_track_kind_name(unsigned kind);  /* "thread"; NULL: there is no such kind */
+const char *trace_device_kind_name(unsigned kind); /* "cuda" */
 enum trace_clock_kind {
 	CLOCK_KIND_TSC = 1,
 	CLOCK_KIND_ARM = 2,
