@@ -54,13 +54,6 @@ static int write_file(void *arg, const void *data, size_t size)
 	return file_write_all(draft->fd, data, size);
 }
 
-static bool is_packed(const char *path)
-{
-	size_t size = strlen(path);
-
-	return size > 3 && strcmp(path + size - 3, ".gz") == 0;
-}
-
 static int write_trace(struct trace_reader *reader, const struct export_format *format, const struct export_options *options,
 		       const char *path, struct error *err)
 {
@@ -68,7 +61,7 @@ static int write_trace(struct trace_reader *reader, const struct export_format *
 	struct export_out out = { 0 };
 	int rc = file_draft_open(&draft, path, err);
 
-	rc = rc ? rc : export_out_init(&out, write_file, &draft, format->compressed || is_packed(path) ? EXPORT_GZIP : EXPORT_PLAIN);
+	rc = rc ? rc : export_out_init(&out, write_file, &draft, export_packing_of(format, path));
 	rc = rc ? rc : export_trace(reader, format, options, &out, err);
 	export_out_release(&out);
 	if (rc == 0)

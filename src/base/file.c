@@ -170,3 +170,24 @@ void file_draft_discard(struct file_draft *draft)
 	free(draft->path);
 	*draft = (struct file_draft)FILE_DRAFT_INIT;
 }
+
+/* ---- The file that was there before ---- */
+
+int file_keep_older(const char *path, bool *ret_kept, struct error *err)
+{
+	struct stat st;
+	char *old;
+	int rc = 0;
+
+	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if (asprintf(&old, "%s.old", path) < 0)
+		return error_errno(err, -ENOMEM, "cannot write '%s'", path);
+	(void)unlink(old);
+	if (link(path, old) != 0 && rename(path, old) != 0)
+		rc = error_errno(err, -errno, "cannot keep the older file as '%s'", old);
+	else if (ret_kept)
+		*ret_kept = true;
+	free(old);
+	return rc;
+}

@@ -4,6 +4,7 @@
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buffer.h"
@@ -25,6 +26,10 @@ int file_read_whole(const char *path, size_t limit, struct buffer *buf);
 
 /* Goes on after short writes and EINTR. */
 int file_write_all(int fd, const void *data, size_t size);
+
+/* A regular file of that name gets the name PATH.old as well, in place of one that had it; it keeps its own until that is given to
+ * another, where links are possible.  *ret_kept says whether there was one, and may be NULL. */
+int file_keep_older(const char *path, bool *ret_kept, struct error *err);
 
 /*
  * A file that appears under its name only when it is whole: it is written

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyze/analysis.h"
+#include "base/file.h"
 #include "cmd/builtin.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
@@ -131,13 +132,6 @@ static int hand_to_printer(void *arg, const void *data, size_t size)
 	return printer_ready(printer) ? 0 : printer->error ? printer->error : -EPIPE;
 }
 
-static enum export_packing packing_of(const struct export *x)
-{
-	size_t size = x->output ? strlen(x->output) : 0;
-
-	return x->format->compressed || (size > 3 && strcmp(x->output + size - 3, ".gz") == 0) ? EXPORT_GZIP : EXPORT_PLAIN;
-}
-
 /* Failures of the output are told by printer_close(); here only those of the trace. */
 static int write_trace(const struct export *x, struct trace_reader *reader, struct printer *printer)
 {
@@ -145,7 +139,7 @@ static int write_trace(const struct export *x, struct trace_reader *reader, stru
 	struct export_options options = x->options;
 	struct export_out out;
 	struct error err = { 0 };
-	int rc = export_out_init(&out, hand_to_printer, printer, packing_of(x));
+	int rc = export_out_init(&out, hand_to_printer, printer, export_packing_of(x->format, x->output));
 
 	options.progress = progress_step;
 	options.progress_arg = &progress;
@@ -181,25 +175,6 @@ static void tidy_when_ended(const char *path)
 			(void)sigaction(numbers[i], &action, NULL);
 }
 
-/* What nobody asked to be replaced is kept: a name we chose may be that of the file the trace was made of.  It has both
- * names until the new one is there. */
-static int keep_older(struct export *x)
-{
-	char *old = NULL;
-	int status = 0;
-
-	if (!x->named_by_us || access(x->output, F_OK) != 0)
-		return 0;
-	if (asprintf(&old, "%s.old", x->output) < 0)
-		return fail(EXIT_ENVIRONMENT, "out of memory");
-	(void)unlink(old);
-	if (link(x->output, old) != 0 && rename(x->output, old) != 0)
-		status = fail(EXIT_ENVIRONMENT, "cannot keep the older file as '%s': %s", old, strerror(errno));
-	x->kept = status == 0;
-	free(old);
-	return status;
-}
-
 static int write_file(struct export *x, struct trace_reader *reader)
 {
 	struct printer printer;
@@ -210,7 +185,8 @@ static int write_file(struct export *x, struct trace_reader *reader)
 		return fail_with(&err, EXIT_ENVIRONMENT);
 	tidy_when_ended(printer.draft.temporary);
 	status = write_trace(x, reader, &printer);
-	status = status || printer.error ? status : keep_older(x);
+	if (status == 0 && printer.error == 0 && x->named_by_us && file_keep_older(x->output, &x->kept, &err) < 0)
+		status = fail_with(&err, EXIT_ENVIRONMENT); /* a name we chose may be that of the file the trace was made of */
 	unfinished = NULL;
 	if (status == 0)
 		return printer_close(&printer);

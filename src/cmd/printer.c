@@ -47,7 +47,7 @@ void printer_printf(struct printer *out, const char *format, ...)
 }
 
 /* Counts code points: good enough for the names people give to scopes. */
-static size_t width_of(const char *text, size_t size)
+size_t printer_width(const char *text, size_t size)
 {
 	size_t at = 0, width = 0;
 	uint32_t c;
@@ -67,7 +67,7 @@ void printer_cell(struct printer *out, const char *text, size_t size, size_t col
 	size_t start = out->buf.size, width;
 
 	printer_terminal(out, text, size, columns);
-	width = width_of((const char *)out->buf.data + start, out->buf.size - start);
+	width = printer_width((const char *)out->buf.data + start, out->buf.size - start);
 	if (width < columns)
 		printer_printf(out, "%*s", (int)(columns - width), "");
 }

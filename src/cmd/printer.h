@@ -34,6 +34,7 @@ void printer_printf(struct printer *out, const char *format, ...) __attribute__(
 /* Untrusted text, cut at `columns` (0: not); a cell is also filled up to them. */
 void printer_terminal(struct printer *out, const char *text, size_t size, size_t columns);
 void printer_cell(struct printer *out, const char *text, size_t size, size_t columns);
+size_t printer_width(const char *text, size_t size); /* columns, by code points */
 void printer_check(struct printer *out, int rc); /* remembers the result of something appended to buf */
 
 /* Writes when there is enough to write.  False: it failed or nobody reads any more, stop. */

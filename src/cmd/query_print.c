@@ -40,19 +40,9 @@ static bool cell_text(struct query_printer *p, int column, struct buffer *out)
 
 /* ---- A table ----------------------------------------------------------------------------- */
 
-/* Code points: near enough to columns. */
-static unsigned width_of(const char *text, size_t size)
-{
-	unsigned width = 0;
-
-	for (size_t i = 0; i < size; i++)
-		width += ((unsigned char)text[i] & 0xc0) != 0x80;
-	return width;
-}
-
 static void print_cell(struct query_printer *p, int column, const char *text, size_t size)
 {
-	unsigned width = width_of(text, size), pad = p->widths[column] > width ? p->widths[column] - width : 0;
+	unsigned width = (unsigned)printer_width(text, size), pad = p->widths[column] > width ? p->widths[column] - width : 0;
 	bool last = column + 1 == p->columns;
 
 	if (column)
@@ -87,7 +77,7 @@ static void measure_head(struct query_printer *p)
 {
 	for (int i = 0; i < p->columns; i++) {
 		const char *text = sql_query_column_name(p->rows, i);
-		unsigned width = width_of(text, strlen(text));
+		unsigned width = (unsigned)printer_width(text, strlen(text));
 
 		p->widths[i] = width < WIDEST ? width : WIDEST;
 		p->right[i] = true; /* until there is a text */
@@ -106,7 +96,7 @@ static void keep(struct query_printer *p)
 		buffer_clear(&cell);
 		if (!cell_text(p, i, &cell) || sql_query_null(p->rows, i))
 			p->right[i] = p->right[i] && sql_query_null(p->rows, i);
-		width = width_of((const char *)cell.data, cell.size);
+		width = (unsigned)printer_width((const char *)cell.data, cell.size);
 		p->widths[i] = width > p->widths[i] ? width : p->widths[i];
 		size = (uint32_t)cell.size;
 		printer_check(p->out, buffer_append(&p->kept, &size, sizeof size));

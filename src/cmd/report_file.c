@@ -15,23 +15,6 @@
 #include "base/file.h"
 #include "cmd/command.h"
 
-/* Somebody may have written it, or written into it. */
-static int keep_older(const char *path, struct error *err)
-{
-	struct stat st;
-	char *old;
-	int rc = 0;
-
-	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-		return 0;
-	if (asprintf(&old, "%s.old", path) < 0)
-		return error_errno(err, -ENOMEM, "cannot write '%s'", path);
-	if (rename(path, old) != 0)
-		rc = error_errno(err, -errno, "cannot keep the older report as '%s'", old);
-	free(old);
-	return rc;
-}
-
 static int write_draft(const char *path, const struct buffer *report, bool keep, struct error *err)
 {
 	struct file_draft draft;
@@ -43,7 +26,7 @@ static int write_draft(const char *path, const struct buffer *report, bool keep,
 	if (rc < 0)
 		error_errno(err, rc, "cannot write '%s'", path);
 	else if (keep)
-		rc = keep_older(path, err);
+		rc = file_keep_older(path, NULL, err); /* somebody may have written it, or written into it */
 	if (rc < 0) {
 		file_draft_discard(&draft);
 		return rc;

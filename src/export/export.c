@@ -56,6 +56,11 @@ static size_t match(const char *suffixes, const char *path, size_t size)
 	return best;
 }
 
+enum export_packing export_packing_of(const struct export_format *format, const char *path)
+{
+	return format->compressed || (path && without_packing(path) < strlen(path)) ? EXPORT_GZIP : EXPORT_PLAIN;
+}
+
 const struct export_format *export_format_of_file(const char *path)
 {
 	const struct export_format *found = NULL;

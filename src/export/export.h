@@ -52,6 +52,9 @@ const struct export_format *export_format_named(const char *name);
 /* By the end of the file's name, of which .gz may be a part; the longest suffix counts.  NULL: none. */
 const struct export_format *export_format_of_file(const char *path);
 
+/* Whether a file of that name is compressed, which NULL is not unless the format always is. */
+enum export_packing export_packing_of(const struct export_format *format, const char *path);
+
 /* The time of steps becomes the filter's window; then the format writes.  Negative: errno, said in err; -ECANCELED and what the
  * output failed with come back as they are. */
 int export_trace(struct trace_reader *reader, const struct export_format *format, const struct export_options *options,

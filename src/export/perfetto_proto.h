@@ -31,11 +31,6 @@ static inline uint8_t *proto_put_head(uint8_t *at, uint32_t field, uint64_t size
 	return proto_put_uv(proto_put_uv(at, (uint64_t)field << 3 | 2), size);
 }
 
-static inline size_t proto_uv_size(uint64_t value)
-{
-	return ((size_t)(63 - __builtin_clzll(value | 1)) * 9 + 73) / 64;
-}
-
 /* Into a buffer; all return 0 or -ENOMEM, so that results may be or-ed. */
 int proto_number(struct buffer *out, uint32_t field, uint64_t value);
 int proto_fixed64(struct buffer *out, uint32_t field, uint64_t value);

@@ -304,7 +304,7 @@ def test_a_report_that_cannot_be_written_is_shown_all_the_same(tmp_path):
     (tmp_path / "report.md").write_text("mine")
     (tmp_path / "report.md.old").mkdir()
     done = inferscope("analyze", path, cwd=tmp_path, status=4)
-    assert b"cannot keep the older report" in done.stderr and (tmp_path / "report.md").read_text() == "mine"
+    assert b"cannot keep the older file" in done.stderr and (tmp_path / "report.md").read_text() == "mine"
 
 
 @pytest.mark.parametrize("options", [["--output", "-"], ["--format", "json"], ["--format", "md"], ["--format", "text", "-o", "-"]])
