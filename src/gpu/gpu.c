@@ -108,7 +108,6 @@ void gpu_emit(struct runtime_thread *t, const struct gpu_stream *stream, const s
 	put_known(&f, FIELD_SHARED_MEMORY, work->shared_memory);
 	put_known(&f, FIELD_REGISTERS, work->registers);
 	put_known(&f, FIELD_GRAPH, work->graph);
-	put_known(&f, FIELD_OPERATOR, work->operator_id);
 	put_known(&f, FIELD_WAIT, work->wait);
 	if (work->metadata && work->metadata_size && work->metadata_size <= GPU_METADATA)
 		put_bytes(&f, FIELD_METADATA, work->metadata, work->metadata_size);

@@ -26,7 +26,7 @@ struct gpu_work {
 	uint32_t name;
 	uint64_t begin, duration; /* ticks */
 	uint64_t correlation, bytes, memory_kinds;
-	uint64_t graph, operator_id, wait;
+	uint64_t graph, wait;
 	uint64_t grid[3], block[3]; /* known when the first is not 0 */
 	uint64_t shared_memory, registers;
 	const void *metadata; /* a MessagePack map, */
