@@ -2,7 +2,6 @@
  * cmd_export.c - `inferscope export`: a trace in the formats of other tools.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,27 +153,6 @@ static int write_trace(const struct export *x, struct trace_reader *reader, stru
 	return fail_with(&err, EXIT_ENVIRONMENT);
 }
 
-/* Who ends us meanwhile does not leave behind what may be gigabytes under a name of no use. */
-static const char *volatile unfinished;
-
-static void tidy_and_end(int number)
-{
-	if (unfinished)
-		(void)unlink(unfinished);
-	(void)raise(number); /* once more, as it would have been */
-}
-
-static void tidy_when_ended(const char *path)
-{
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = tidy_and_end, .sa_flags = SA_RESETHAND }, before;
-
-	unfinished = path;
-	for (size_t i = 0; path && i < sizeof numbers / sizeof numbers[0]; i++)
-		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-			(void)sigaction(numbers[i], &action, NULL);
-}
-
 static int write_file(struct export *x, struct trace_reader *reader)
 {
 	struct printer printer;
@@ -183,11 +161,9 @@ static int write_file(struct export *x, struct trace_reader *reader)
 
 	if (printer_open(&printer, x->output, &err) < 0)
 		return fail_with(&err, EXIT_ENVIRONMENT);
-	tidy_when_ended(printer.draft.temporary);
 	status = write_trace(x, reader, &printer);
 	if (status == 0 && printer.error == 0 && x->named_by_us && file_keep_older(x->output, &x->kept, &err) < 0)
 		status = fail_with(&err, EXIT_ENVIRONMENT); /* a name we chose may be that of the file the trace was made of */
-	unfinished = NULL;
 	if (status == 0)
 		return printer_close(&printer);
 	printer_discard(&printer);

@@ -1,7 +1,6 @@
 /*
  * cmd_import.c - `inferscope import`: traces of other tools become one SBT trace.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +12,7 @@
 #include "cmd/input.h"
 #include "cmd/input_paths.h"
 #include "cmd/options.h"
+#include "cmd/unfinished.h"
 #include "import/import.h"
 #include "record/trace_file.h"
 
@@ -23,29 +23,6 @@ struct importing {
 	struct trace_file file;
 	struct import_reports reports;
 };
-
-/* ---- What is written --------------------------------------------------------------- */
-
-static char unfinished[RECORDING_PATH_MAX];
-
-/* Nothing is left behind by an import that is given up. */
-static void give_up(int number)
-{
-	unlink(unfinished);
-	signal(number, SIG_DFL);
-	raise(number);
-}
-
-static void watch_signals(const char *partial)
-{
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction old, action = { .sa_handler = give_up };
-
-	snprintf(unfinished, sizeof unfinished, "%s", partial);
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-			sigaction(numbers[i], &action, NULL);
-}
 
 /* ---- What is said -------------------------------------------------------------------- */
 
@@ -84,11 +61,13 @@ static int import_files(struct importing *c)
 {
 	struct error err = { 0 };
 	bool kept_old = false;
-	int fd, rc = trace_file_create(&c->file, c->output, &fd, &err);
+	int fd, rc;
 
+	unfinished_begin();
+	rc = trace_file_create(&c->file, c->output, &fd, &err);
+	unfinished_is(rc ? NULL : c->file.partial);
 	if (rc)
 		return fail_with(&err, EXIT_ENVIRONMENT);
-	watch_signals(c->file.partial);
 	rc = input_import(fd, &c->list, &c->options, &c->reports, &err);
 	if (rc == 0)
 		rc = trace_file_publish(&c->file, 0, &kept_old, &err);

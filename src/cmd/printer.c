@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "cmd/command.h"
+#include "cmd/unfinished.h"
 
 #define WRITE_SIZE (256u << 10)
 
@@ -26,7 +27,9 @@ int printer_open(struct printer *out, const char *path, struct error *err)
 	printer_stdout(out);
 	if (!path || strcmp(path, "-") == 0)
 		return 0;
+	unfinished_begin();
 	rc = file_draft_open(&out->draft, path, err);
+	unfinished_is(out->draft.temporary);
 	out->fd = out->draft.fd;
 	return rc;
 }
@@ -104,5 +107,6 @@ int printer_close(struct printer *out)
 void printer_discard(struct printer *out)
 {
 	file_draft_discard(&out->draft);
+	unfinished_over();
 	buffer_release(&out->buf);
 }
