@@ -317,11 +317,50 @@ static bool handle_events(struct recorder *r)
 	return r->has_target ? !r->target.ended : !r->control.ended;
 }
 
+/* ---- Who looks on ------------------------------------------------------------ */
+
+static void begin_looking_on(const struct recorder *r)
+{
+	const struct recorder_onlooker *onlooker = r->options->onlooker;
+	const struct recorder_scene scene = {
+		.root = r->root,
+		.clock = r->clock,
+		.start_ticks = r->start_ticks,
+		.watch = r->watch,
+		.drain = r->drain,
+		.writer = r->writer,
+		.target = r->has_target ? &r->target : NULL,
+		.trace_partial = r->file.partial,
+	};
+
+	if (onlooker)
+		onlooker->begin(onlooker->arg, &scene);
+}
+
+static void end_looking_on(const struct recorder *r)
+{
+	const struct recorder_onlooker *onlooker = r->options->onlooker;
+
+	if (onlooker)
+		onlooker->end(onlooker->arg, r->has_target ? target_exit_status(&r->target) : -1);
+}
+
+static void stop_along(struct recorder *r)
+{
+	const struct recorder_onlooker *onlooker = r->options->onlooker;
+
+	if (!r->has_target || !r->target.stopped || (onlooker && !onlooker->stopped(onlooker->arg)))
+		return;
+	(void)trace_writer_flush(r->writer, trouble_of(r));
+	target_stop_along(&r->target);
+}
+
 static void record_until_end(struct recorder *r)
 {
 	bool more = true;
 
 	r->nap_us = nap_length(r);
+	begin_looking_on(r);
 	while (more) {
 		nap(r);
 		more = handle_events(r);
@@ -329,10 +368,9 @@ static void record_until_end(struct recorder *r)
 		if (is_due(r))
 			(void)drain_pass(r->drain, trouble_of(r));
 		do_periodic(r);
-		if (r->has_target && r->target.stopped) {
-			(void)trace_writer_flush(r->writer, trouble_of(r));
-			target_stop_along(&r->target);
-		}
+		if (r->options->onlooker)
+			r->options->onlooker->tick(r->options->onlooker->arg);
+		stop_along(r);
 	}
 }
 
@@ -405,6 +443,7 @@ static void finish(struct recorder *r, struct recorder_result *ret)
 	finish_watch(r);
 	finish_samples(r);
 	drain_finish(r->drain, trouble_of(r));
+	end_looking_on(r);
 	(void)trace_writer_flush(r->writer, trouble_of(r));
 	ret->totals = final_totals(r);
 	count_watched(r, &ret->totals);

@@ -20,6 +20,28 @@
 #include "record/variables.h"
 #include "ring/layout.h"
 
+struct target;
+struct watch;
+
+/* Somebody who looks on while it records, in the recorder's own thread; borrows what it is told of until end() returns. */
+struct recorder_scene {
+	pid_t root;
+	enum clock_source clock;
+	int64_t start_ticks;
+	struct watch *watch; /* NULL: none */
+	struct drain *drain;
+	struct trace_writer *writer;
+	const struct target *target; /* NULL: the program is not a child of ours */
+	const char *trace_partial;   /* where the trace is until it is whole */
+};
+struct recorder_onlooker {
+	void *arg;
+	void (*begin)(void *arg, const struct recorder_scene *scene); /* the program has been started */
+	void (*tick)(void *arg);                                     /* every few milliseconds, which it may not hold up */
+	bool (*stopped)(void *arg);                                  /* the program is: are we to stop along with it? */
+	void (*end)(void *arg, int exit_status); /* the program has ended and all has been read; the trace can still be written */
+};
+
 struct recorder_options {
 	char *const *argv; /* the program; of recorder_serve(): what the trace is to name as such */
 	char *const *command; /* what the trace is to name as the program, if that is not argv; may be NULL */
@@ -34,6 +56,7 @@ struct recorder_options {
 	double last_seconds;     /* 0: no bound */
 	bool waits;              /* look at threads from outside (watch.h) */
 	enum config_gpu gpu;
+	const struct recorder_onlooker *onlooker; /* may be NULL */
 	bool leave_streams;      /* to the program: this process reads and prints no more, but for errors */
 };
 
