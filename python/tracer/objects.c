@@ -88,6 +88,40 @@ static void name_thread(PyObject *self)
 	PyErr_Restore(type, value, traceback);
 }
 
+/* Does a profiler of PyTorch want to be told about CUDA? */
+static bool wants_cuda(PyObject *profiler)
+{
+	PyObject *activities = PyObject_GetAttrString(profiler, "kineto_activities");
+	PyObject *iterator = activities ? PyObject_GetIter(activities) : NULL, *item;
+	bool wants = false;
+
+	while (!wants && iterator && (item = PyIter_Next(iterator))) {
+		PyObject *name = PyObject_GetAttrString(item, "name");
+
+		wants = name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "CUDA") == 0;
+		Py_XDECREF(name);
+		Py_DECREF(item);
+	}
+	Py_XDECREF(iterator);
+	Py_XDECREF(activities);
+	return wants;
+}
+
+/* CUPTI has one listener.  The program's own comes first. */
+static void make_way(PyObject *profiler)
+{
+	PyObject *type, *value, *traceback;
+
+	PyErr_Fetch(&type, &value, &traceback);
+	if (profiler && wants_cuda(profiler)) {
+		Py_BEGIN_ALLOW_THREADS
+		tracer.inside->yield();
+		Py_END_ALLOW_THREADS
+	}
+	PyErr_Clear();
+	PyErr_Restore(type, value, traceback);
+}
+
 uint32_t tracer_special(uintptr_t extra, PyObject *self)
 {
 	uint32_t id;
@@ -96,8 +130,10 @@ uint32_t tracer_special(uintptr_t extra, PyObject *self)
 		tracer_gc_look();
 		return 0;
 	}
-	if (extra & CODE_PROFILER)
+	if (extra & CODE_PROFILER) {
 		tracer_itt_leave();
+		make_way(self);
+	}
 	if (self && (extra & CODE_THREAD))
 		name_thread(self);
 	if (!self || !(extra & CODE_MODULE))

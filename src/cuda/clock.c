@@ -22,14 +22,31 @@ static struct {
 	uint64_t set_at; /* ticks, when it was last seen to have been; 0: never */
 } clock_state;
 
+static _Atomic bool yielded;
+
 static uint64_t ticks(void)
 {
 	return clock_ticks(inferscope_runtime.clock);
 }
 
+static uint64_t stamp(void)
+{
+	struct timespec ts;
+
+	if (!atomic_load_explicit(&yielded, memory_order_relaxed))
+		return ticks();
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+void cuda_clock_yield(void)
+{
+	atomic_store_explicit(&yielded, true, memory_order_relaxed);
+}
+
 void cuda_clock_open(void)
 {
-	clock_state.by_us = cuda_cupti.set_clock && cuda_cupti.set_clock(ticks) == 0;
+	clock_state.by_us = cuda_cupti.set_clock && cuda_cupti.set_clock(stamp) == 0;
 	clock_state.rate = (double)clock_measure_rate(inferscope_runtime.clock) / 1e9;
 	clock_state.now.nominal = clock_state.rate;
 }

@@ -152,6 +152,8 @@ void cuda_names_forget(void);
 
 /* Before anything is enabled. */
 void cuda_clock_open(void);
+/* Others get what CUPTI would have told them without us: it keeps a clock that it was given. */
+void cuda_clock_yield(void);
 /* A reading of CUPTI's clock beside ours, if times come from there. */
 void cuda_clock_look(struct runtime_thread *t);
 /* So many nanoseconds in ticks. */

@@ -36,14 +36,15 @@ static void *subscriber; /* NULL: we are none */
 static const uint8_t kinds[] = { KIND_DEVICE, KIND_CONTEXT, KIND_NAME,     KIND_KERNEL, KIND_MEMCPY, KIND_MEMCPY2, KIND_MEMSET,
 				 KIND_SYNC,   KIND_EVENT,   KIND_OVERHEAD, KIND_MEMORY, KIND_POOL,   KIND_RUNTIME, KIND_DRIVER };
 
-enum wish { WISH_NONE, WISH_FLUSH, WISH_END };
+enum wish { WISH_NONE, WISH_FLUSH, WISH_YIELD, WISH_END };
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed, done;
 	enum wish wish;
 	uint32_t wishes, granted; /* how many there were */
 } control = { .lock = PTHREAD_MUTEX_INITIALIZER };
-static _Atomic bool ended; /* the program has */
+static _Atomic bool ended;   /* the program has */
+static _Atomic bool yielded; /* CUPTI is somebody else's now */
 
 bool cuda_is_ours(void)
 {
@@ -81,16 +82,41 @@ static void wait_for_buffers(void)
 	}
 }
 
+/* What was begun is left to others. */
+static void stand_down(void)
+{
+	for (size_t i = 0; i < sizeof kinds && subscriber && cuda_cupti.disable; i++)
+		if (cuda_door.sizes[kinds[i]])
+			(void)cuda_cupti.disable(kinds[i]);
+	if (subscriber && cuda_cupti.unsubscribe)
+		(void)cuda_cupti.unsubscribe(subscriber);
+	subscriber = NULL;
+}
+
+static void let_go(void)
+{
+	stand_down();
+	cuda_clock_yield();
+	atomic_store(&yielded, true);
+	inferscope_note("cuda: the program's own profiler has taken CUPTI over: what GPUs did from then on is in its trace, not in this one");
+}
+
 static void flush(enum wish wish)
 {
-	(void)cuda_cupti.flush_all(wish == WISH_END ? FLUSH_FORCED : 0);
-	if (wish == WISH_END)
+	bool last = wish >= WISH_YIELD;
+
+	if (atomic_load(&yielded))
+		return;
+	(void)cuda_cupti.flush_all(last ? FLUSH_FORCED : 0);
+	if (last)
 		cuda_buffers_at_once();
 	(void)cuda_buffers_translate();
 	if (wish == WISH_FLUSH)
 		(void)cuda_buffers_translate(); /* with what is held back for a pass */
-	if (wish == WISH_END)
+	if (last)
 		wait_for_buffers();
+	if (wish == WISH_YIELD)
+		let_go();
 }
 
 /* Until it is time, or somebody wishes something. */
@@ -187,6 +213,13 @@ static void flush_now(void)
 {
 	if (cuda_is_ours())
 		(void)ask_thread(WISH_FLUSH, PATIENCE_NS);
+}
+
+/* The program is about to listen to CUPTI itself, which would be refused while we do. */
+static void make_way(void)
+{
+	if (cuda_is_ours() && !atomic_load(&yielded) && !atomic_load(&ended))
+		(void)ask_thread(WISH_YIELD, PATIENCE_NS);
 }
 
 /* Before the libraries of CUDA go, since their handlers were registered earlier. */
@@ -297,17 +330,6 @@ static void watch_modules(void)
 	(void)cuda_cupti.enable_callback(1, subscriber, DOMAIN_RESOURCE, CONTEXT_ENDS);
 }
 
-/* What was begun is left to others. */
-static void stand_down(void)
-{
-	for (size_t i = 0; i < sizeof kinds && subscriber && cuda_cupti.disable; i++)
-		if (cuda_door.sizes[kinds[i]])
-			(void)cuda_cupti.disable(kinds[i]);
-	if (subscriber && cuda_cupti.unsubscribe)
-		(void)cuda_cupti.unsubscribe(subscriber);
-	subscriber = NULL;
-}
-
 static bool start_pass(char *why, size_t size)
 {
 	pthread_condattr_t attributes;
@@ -333,6 +355,7 @@ static void open_and_tell(void)
 		watch_modules();
 		(void)atexit(at_end);
 		inferscope_at_flush(flush_now);
+		inferscope_at_yield(make_way);
 		return;
 	}
 	stand_down();

@@ -8,6 +8,7 @@
 
 static void (*_Atomic doors[DOORS])(void);
 static _Atomic uint32_t count;
+static void (*_Atomic in_the_way)(void);
 
 void inferscope_at_flush(void (*flush)(void))
 {
@@ -15,6 +16,19 @@ void inferscope_at_flush(void (*flush)(void))
 
 	if (place < DOORS)
 		atomic_store(&doors[place], flush);
+}
+
+void inferscope_at_yield(void (*yield)(void))
+{
+	atomic_store(&in_the_way, yield);
+}
+
+void inferscope_yield(void)
+{
+	void (*yield)(void) = atomic_load(&in_the_way);
+
+	if (yield)
+		yield();
 }
 
 void inferscope_flush(void)

@@ -33,6 +33,7 @@ static const struct inferscope_inside inside = {
 	.torch_start = inferscope_torch_start,
 	.torch_stop = inferscope_torch_stop,
 	.flush = inferscope_flush,
+	.yield = inferscope_yield,
 };
 
 __attribute__((visibility("default"))) const struct inferscope_inside *inferscope_inside(uint32_t version)

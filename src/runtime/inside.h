@@ -11,7 +11,7 @@
 
 #include "runtime/emit.h"
 
-#define INFERSCOPE_INSIDE 2u /* raise it whenever anything changes in runtime.h, ring/producer.h or here */
+#define INFERSCOPE_INSIDE 3u /* raise it whenever anything changes in runtime.h, ring/producer.h or here */
 
 #define INFERSCOPE_TORCH_SHAPES 1u
 
@@ -32,6 +32,7 @@ struct inferscope_inside {
 	int (*torch_start)(uint32_t flags);
 	void (*torch_stop)(void);
 	void (*flush)(void); /* flush.h; without the language's lock, since it may wait for other threads */
+	void (*yield)(void); /* likewise: the program is about to use what only one may */
 };
 
 /* NULL for another release's.  Joins the session that the environment names, if that has not been done. */

@@ -448,6 +448,66 @@ def test_standing_down(tmp_path, fault, reason):
     assert note.startswith("cuda: ") and reason in note
 
 
+PROFILER = """
+class profile:
+    def __init__(self, *activities):
+        self.kineto_activities = set(activities)
+    def __enter__(self):
+        return self._prepare_trace()
+    def _prepare_trace(self):
+        return self
+    def __exit__(self, *error):
+        pass
+class record_function(profile):
+    def __init__(self):
+        pass
+"""
+OWN_PROFILER = """
+import ctypes, enum, sys, time
+from torch.autograd.profiler import profile, record_function
+Activity = enum.Enum("Activity", "CPU CUDA")
+cudart, cupti = ctypes.CDLL("libcudart.so.13"), ctypes.CDLL("libcupti.so.13")
+memory, stamp, subscriber = ctypes.c_void_p(), ctypes.c_uint64(), ctypes.c_void_p()
+listener = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p)(lambda *what: None)
+assert cudart.cudaMalloc(ctypes.byref(memory), 4096) == 0
+def work(count):
+    for _ in range(count):
+        assert cudart.cudaMemset(memory, 0, 4096) == 0
+    assert cudart.cudaDeviceSynchronize() == 0
+def subscribe():
+    return cupti.cuptiSubscribe(ctypes.byref(subscriber), listener, None)
+work(7)
+with record_function():
+    work(2)
+    print(subscribe())
+with profile(*(Activity[name] for name in sys.argv[1:])):
+    print(subscribe())
+    work(5)
+cupti.cuptiGetTimestamp(ctypes.byref(stamp))
+print(abs(stamp.value - time.time_ns()) < 10**9)
+"""
+
+
+@pytest.mark.parametrize("activities, subscribed, recorded", [(("CPU",), 39, 14), (("CPU", "CUDA"), 0, 9)])
+def test_the_programs_own_profiler_comes_first(tmp_path, activities, subscribed, recorded):
+    """As PyTorch's begins: before it listens to CUPTI, the door has let go, with all that there was until then."""
+    package = tmp_path / "torch" / "autograd"
+    package.mkdir(parents=True)
+    (package / "profiler.py").write_text(PROFILER)
+    (package / "__init__.py").write_text("")
+    (tmp_path / "torch" / "__init__.py").write_text("")
+    (tmp_path / "own.py").write_text(OWN_PROFILER)
+    settings = {"LD_LIBRARY_PATH": paths("13.0"), "CUDA_HOME": "/nowhere", "PYTHONDONTWRITEBYTECODE": 1}
+    recording = record(tmp_path, *(f"{key}={value}" for key, value in settings.items()), sys.executable, tmp_path / "own.py",
+                       *activities, program="/usr/bin/env")
+    yielded = subscribed == 0
+    assert (recording.status, recording.out) == (0, f"39\n{subscribed}\n{yielded}\n")
+    assert sum(event.kind == MEMSET for event in recording.events) == recorded
+    assert recording.losses == []
+    notes = [note for note in recording.trace.info.get("notes", []) if note.startswith("cuda: ")]
+    assert len(notes) == yielded and all("own profiler has taken CUPTI over" in note for note in notes)
+
+
 def test_no_libcupti(tmp_path):
     if list(Path("/usr/local").glob("cuda*")):
         pytest.skip("there is a real one, which would be found")

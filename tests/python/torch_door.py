@@ -40,7 +40,7 @@ runtime.inferscope_inside.argtypes = [ctypes.c_uint32]
 runtime.inferscope_attach.restype = ctypes.POINTER(Calls)
 runtime.inferscope_attach.argtypes = [ctypes.c_uint32]
 calls = runtime.inferscope_attach(1).contents
-inside = runtime.inferscope_inside(2).contents
+inside = runtime.inferscope_inside(3).contents
 
 
 def start(flags=0):
