@@ -127,7 +127,7 @@ static inline uint64_t ring_word_rest(uint32_t cpu, uint32_t depth, uint32_t kin
  */
 static inline void ring_publish(struct ring_producer *producer, uint32_t count)
 {
-	slot_word *cursor = producer->cursor + 4 * (size_t)count;
+	slot_word *cursor = producer->cursor;
 	uint64_t produced = producer->produced + count;
 	struct ring_header *shared;
 
@@ -137,7 +137,7 @@ static inline void ring_publish(struct ring_producer *producer, uint32_t count)
 		producer->end = producer->cursor;
 		return;
 	}
-	producer->cursor = cursor;
+	producer->cursor = cursor + 4 * (size_t)count;
 	producer->produced = produced;
 	atomic_store_explicit(&shared->produced, produced, memory_order_release);
 }

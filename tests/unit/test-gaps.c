@@ -38,7 +38,7 @@ static uint32_t scene_op(struct scene *c, uint8_t kind, const char *name, int64_
 
 static const struct timeline_gap *scene_gap(struct scene *c)
 {
-	const struct device_states *d = &c->s.devices[0];
+	const struct device_states *d = c->s.devices;
 	struct error err = { 0 };
 
 	world_finish(&c->w);
