@@ -77,7 +77,7 @@ $(VENV)/.hta: scripts/requirements-hta.txt
 
 # What checks and drives the report page, which itself needs none of it; versions are those of the lock file.
 $(VENV)/web/.ready: web/package.json web/package-lock.json web/.npmrc
-	@echo "setting up $(VENV)/web (eslint, typescript, puppeteer, speedscope, pprof-format)"
+	@echo "setting up $(VENV)/web (eslint, typescript, puppeteer, speedscope, pprof-format, profiler-cli)"
 	@mkdir -p $(VENV)/web
 	@cp web/package.json web/package-lock.json web/.npmrc $(VENV)/web/
 	@cd $(VENV)/web && npm ci --loglevel=error --ignore-scripts >/dev/null

@@ -7,48 +7,30 @@
 
 #include "analyze/analysis.h"
 #include "report/report.h"
-#include "rules/rules_files.h"
+#include "rules/settings.h"
 
-/* What is to be analyzed, and how: lists of bytes. */
+/* What is to be analyzed. */
 struct task {
-	struct strings paths, patterns, rules; /* rules: the first are ours, or an empty path */
+	struct strings paths;
 	const char *title; /* NULL: the first path */
 };
 
-static int analyze_timeline(const struct timeline *timeline, const struct task *task, struct rules *rules, const struct report_source *source,
-			    engine_use use, void *arg, struct error *err)
-{
-	struct analysis_options how = { .thresholds = rules_thresholds(rules) };
-	struct work_rules *classes = NULL;
-	struct analysis *analysis = NULL;
-	int rc = work_rules_new(&classes);
-
-	for (size_t i = 0; i < task->patterns.count && rc == 0; i++)
-		rc = work_rules_add(classes, task->patterns.list[i]);
-	if (rc)
-		error_set(err, rc, "a pattern of communication cannot be taken");
-	how.rules = classes;
-	rc = rc ? rc : analysis_run(&analysis, timeline, &how, err);
-	rc = rc ? rc : rules_apply(rules, analysis, source, err);
-	rc = rc ? rc : use(arg, analysis, source, err);
-	analysis_free(analysis);
-	work_rules_free(classes);
-	return rc;
-}
-
 /* Without the lock of the interpreter. */
-static int analyze_task(const struct task *task, struct rules *rules, engine_use use, void *arg, struct error *err)
+static int analyze_task(const struct task *task, const struct settings *settings, engine_use use, void *arg, struct error *err)
 {
 	struct report_source source = { .path = task->title ? task->title : task->paths.list[0], .version = INFERSCOPE_VERSION };
 	const struct timeline_options options = { 0 };
 	struct trace_reader *reader = NULL;
 	struct timeline *timeline = NULL;
+	struct analysis *analysis = NULL;
 	int rc;
 
 	Py_BEGIN_ALLOW_THREADS
 	rc = engine_open(&reader, &task->paths, true, &source.format, err);
 	rc = rc ? rc : timeline_build(&timeline, reader, &options, err);
-	rc = rc ? rc : analyze_timeline(timeline, task, rules, &source, use, arg, err);
+	rc = rc ? rc : settings_analyze(settings, timeline, &source, &analysis, err);
+	rc = rc ? rc : use(arg, analysis, &source, err);
+	analysis_free(analysis);
 	timeline_free(timeline);
 	trace_reader_close(reader);
 	Py_END_ALLOW_THREADS
@@ -61,17 +43,39 @@ static void warn_of_rules(const char *path, const char *reason)
 	(void)PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "%s is ignored: %s", path, reason);
 }
 
-static int read_rules(const struct task *task, struct rules **ret, struct error *err)
+static void warn_of_config(const char *sentence)
 {
-	char **list = task->rules.list;
-	const struct rules_files files = {
-		.ours = task->rules.count && list[0][0] ? list[0] : NULL,
-		.asked = (const char *const *)list + 1,
-		.count = task->rules.count ? task->rules.count - 1 : 0,
-		.warn = warn_of_rules,
-	};
+	(void)PyErr_WarnEx(PyExc_RuntimeWarning, sentence, 1);
+}
 
-	return rules_open(ret, &files, err);
+int engine_settings(struct settings **ret, PyObject *patterns, PyObject *rules)
+{
+	struct strings asked = { 0 }, files = { 0 };
+	struct error err = { 0 };
+	int rc = strings_of(patterns, &asked) < 0 || strings_of(rules, &files) < 0 ? -1 : 0;
+
+	if (rc == 0) {
+		const struct settings_request request = {
+			.rules = { .ours = files.count && files.list[0][0] ? files.list[0] : NULL,
+				   .asked = (const char *const *)files.list + 1,
+				   .count = files.count ? files.count - 1 : 0,
+				   .warn = warn_of_rules },
+			.communication = (const char *const *)asked.list,
+			.communication_count = asked.count,
+			.warn = warn_of_config,
+		};
+
+		rc = settings_open(ret, &request, &err);
+		if (rc < 0 && !PyErr_Occurred())
+			PyErr_SetString(err.exit_code == 2 ? PyExc_ValueError : PyExc_RuntimeError, err.text);
+	}
+	free(asked.list);
+	free(files.list);
+	if (rc == 0 && PyErr_Occurred()) {
+		settings_free(*ret);
+		*ret = NULL;
+	}
+	return PyErr_Occurred() ? -1 : rc;
 }
 
 static void raise_failure(const struct engine_state *state, const struct task *task, const struct error *err)
@@ -86,37 +90,26 @@ static void raise_failure(const struct engine_state *state, const struct task *t
 		PyErr_NoMemory();
 }
 
-static int analyze_lists(const struct engine_state *state, const struct task *task, engine_use use, void *arg)
-{
-	struct rules *rules = NULL;
-	struct error err = { 0 };
-	int rc;
-
-	if (task->paths.count == 0) {
-		PyErr_SetString(PyExc_ValueError, "there is no trace to analyze");
-		return -1;
-	}
-	rc = read_rules(task, &rules, &err);
-	if (rc == 0 && !PyErr_Occurred())
-		rc = analyze_task(task, rules, use, arg, &err);
-	rules_free(rules);
-	if (rc && !PyErr_Occurred())
-		raise_failure(state, task, &err);
-	return PyErr_Occurred() ? -1 : 0;
-}
-
 int engine_analyze(const struct engine_state *state, const struct engine_lists *lists, const char *title, engine_use use, void *arg)
 {
 	struct task task = { .title = title };
-	int rc = -1;
+	struct settings *settings = NULL;
+	struct error err = { 0 };
+	int rc = strings_of(lists->paths, &task.paths);
 
-	if (strings_of(lists->paths, &task.paths) == 0 && strings_of(lists->patterns, &task.patterns) == 0 &&
-	    strings_of(lists->rules, &task.rules) == 0)
-		rc = analyze_lists(state, &task, use, arg);
+	if (rc == 0 && task.paths.count == 0) {
+		PyErr_SetString(PyExc_ValueError, "there is no trace to analyze");
+		rc = -1;
+	}
+	rc = rc ? rc : engine_settings(&settings, lists->patterns, lists->rules);
+	if (rc == 0) {
+		rc = analyze_task(&task, settings, use, arg, &err);
+		if (rc < 0)
+			raise_failure(state, &task, &err);
+	}
+	settings_free(settings);
 	free(task.paths.list);
-	free(task.patterns.list);
-	free(task.rules.list);
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
 static int use_as_json(void *arg, const struct analysis *a, const struct report_source *source, struct error *err)

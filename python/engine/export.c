@@ -8,15 +8,18 @@
 
 #include "base/file.h"
 #include "export/export.h"
+#include "rules/settings.h"
 #include "timeline/timeline.h"
 
 /* What Python asks for, in the order of the arguments. */
 struct wish {
-	PyObject *paths;
+	PyObject *paths, *patterns, *rules;
 	const char *output, *format, *kinds, *name, *weight;
 	double from_ms, to_ms, shortest_us; /* from_ms negative: no window */
 	long long first_step, last_step, thread, process, depth;
 	int findings;
+
+	struct settings *settings; /* of the analysis; NULL: no findings */
 };
 
 static int usage(struct error *err, const char *text, const char *what)
@@ -72,15 +75,16 @@ static int write_trace(struct trace_reader *reader, const struct export_format *
 
 /* With what the analysis found, where that is wanted. */
 static int export_reader(struct trace_reader *reader, const struct wish *w, const struct export_format *format,
-			 struct export_options *options, struct error *err)
+			 struct export_options *options, const struct report_source *source, struct error *err)
 {
+	const struct timeline_options how = { .origins = w->depth >= 0 };
 	struct timeline *timeline = NULL;
 	struct analysis *analysis = NULL;
 	int rc = 0;
 
-	if (w->findings) {
-		rc = timeline_build(&timeline, reader, NULL, err);
-		rc = rc ? rc : analysis_run(&analysis, timeline, &(struct analysis_options){ 0 }, err);
+	if (w->settings && format->findings) {
+		rc = timeline_build(&timeline, reader, &how, err);
+		rc = rc ? rc : settings_analyze(w->settings, timeline, source, &analysis, err);
 		options->analysis = analysis;
 	}
 	rc = rc ? rc : write_trace(reader, format, options, w->output, err);
@@ -95,15 +99,15 @@ static int export_paths(const struct strings *paths, const struct wish *w, struc
 	const struct export_format *format = w->format ? export_format_named(w->format) : export_format_of_file(w->output);
 	struct export_options options = EXPORT_OPTIONS_INIT;
 	struct trace_reader *reader = NULL;
-	const char *source;
+	struct report_source source = { .path = paths->count ? paths->list[0] : "", .version = INFERSCOPE_VERSION };
 	int rc;
 
 	if (!format)
 		return w->format ? usage(err, "there is no format '%.40s'", w->format) :
 				   usage(err, "cannot tell the format from the name '%.200s'; give format", w->output);
 	rc = set_options(w, &options, err);
-	rc = rc ? rc : engine_open(&reader, paths, false, &source, err);
-	rc = rc ? rc : export_reader(reader, w, format, &options, err);
+	rc = rc ? rc : engine_open(&reader, paths, false, &source.format, err);
+	rc = rc ? rc : export_reader(reader, w, format, &options, &source, err);
 	trace_reader_close(reader);
 	return rc;
 }
@@ -112,13 +116,17 @@ PyObject *export_traces(PyObject *module, PyObject *args)
 {
 	struct strings paths = { 0 };
 	struct error err = { 0 };
-	struct wish w;
+	struct wish w = { 0 };
 	int rc;
 
-	if (!PyArg_ParseTuple(args, "O!yzddLLzzLLLdsp:export", &PyList_Type, &w.paths, &w.output, &w.format, &w.from_ms, &w.to_ms, &w.first_step,
-			      &w.last_step, &w.kinds, &w.name, &w.thread, &w.process, &w.depth, &w.shortest_us, &w.weight, &w.findings) ||
-	    strings_of(w.paths, &paths) < 0)
+	if (!PyArg_ParseTuple(args, "O!O!O!yzddLLzzLLLdsp:export", &PyList_Type, &w.paths, &PyList_Type, &w.patterns, &PyList_Type,
+			      &w.rules, &w.output, &w.format, &w.from_ms, &w.to_ms, &w.first_step, &w.last_step, &w.kinds, &w.name,
+			      &w.thread, &w.process, &w.depth, &w.shortest_us, &w.weight, &w.findings))
 		return NULL;
+	if (strings_of(w.paths, &paths) < 0 || (w.findings && engine_settings(&w.settings, w.patterns, w.rules) < 0)) {
+		free(paths.list);
+		return NULL;
+	}
 	Py_BEGIN_ALLOW_THREADS
 	rc = export_paths(&paths, &w, &err);
 	Py_END_ALLOW_THREADS
@@ -126,6 +134,7 @@ PyObject *export_traces(PyObject *module, PyObject *args)
 		PyErr_SetString(PyExc_ValueError, err.text);
 	else if (rc < 0)
 		raise_error(PyModule_GetState(module), paths.count ? paths.list[0] : "", &err);
+	settings_free(w.settings);
 	free(paths.list);
 	if (rc < 0)
 		return NULL;

@@ -1,18 +1,23 @@
 /*
  * query.c - questions in SQL, for inferscope.query().
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "engine.h"
 
 #include "query/query.h"
+#include "rules/settings.h"
 
 /* A question under way. */
 struct asking {
 	struct trace_reader *reader;
 	struct query *query;
 	struct sql_query *rows;
+	PyObject *patterns, *rules;
+	struct settings *settings; /* of the analysis; NULL: not yet */
+	struct report_source source;
 	double until;     /* CLOCK_MONOTONIC, seconds; 0: no limit */
 	bool interrupted; /* a signal's handler raised */
 	bool late;
@@ -41,15 +46,32 @@ static bool must_stop(void *arg)
 	return a->interrupted;
 }
 
+static int analyze(void *arg, const struct timeline *t, struct analysis **ret, struct error *err)
+{
+	struct asking *a = arg;
+	PyGILState_STATE state;
+	int rc = 0;
+
+	if (!a->settings) { /* most questions need none */
+		state = PyGILState_Ensure();
+		rc = engine_settings(&a->settings, a->patterns, a->rules);
+		PyGILState_Release(state);
+	}
+	return rc ? error_set(err, -EINVAL, "the settings cannot be read") : settings_analyze(a->settings, t, &a->source, ret, err);
+}
+
 static PyObject *cell(struct sql_query *rows, int column)
 {
 	const char *text;
+	const void *data;
 	size_t size;
 	int64_t integer;
 	double number;
 
 	if (sql_query_text(rows, column, &text, &size))
 		return PyUnicode_DecodeUTF8(text, (Py_ssize_t)size, "replace");
+	if (sql_query_blob(rows, column, &data, &size))
+		return PyBytes_FromStringAndSize(data, (Py_ssize_t)size);
 	if (sql_query_is_integer(rows, column) && sql_query_integer(rows, column, &integer))
 		return PyLong_FromLongLong(integer);
 	if (sql_query_number(rows, column, &number))
@@ -138,18 +160,26 @@ PyObject *query_traces(PyObject *module, PyObject *args)
 	const struct engine_state *state = PyModule_GetState(module);
 	struct strings paths = { 0 };
 	struct asking a = { 0 };
-	const struct query_options options = { .stop = must_stop, .stop_arg = &a };
+	const struct query_options options = { .stop = must_stop, .stop_arg = &a, .analyze = analyze, .analyze_arg = &a };
 	PyObject *list, *names = NULL, *rows = NULL, *ret = NULL;
-	const char *text, *format;
+	const char *text;
 	struct error err = { 0 };
 	double timeout;
+	bool given;
 	int rc;
 
-	if (!PyArg_ParseTuple(args, "O!sd:query", &PyList_Type, &list, &text, &timeout) || strings_of(list, &paths) < 0)
+	if (!PyArg_ParseTuple(args, "O!O!O!sd:query", &PyList_Type, &list, &PyList_Type, &a.patterns, &PyList_Type, &a.rules, &text,
+			      &timeout))
 		return NULL;
+	given = PyList_Size(a.patterns) > 0 || PyList_Size(a.rules) > 1; /* then it is looked at in any case */
+	if (strings_of(list, &paths) < 0 || (given && engine_settings(&a.settings, a.patterns, a.rules) < 0)) {
+		free(paths.list);
+		return NULL;
+	}
+	a.source = (struct report_source){ .path = paths.count ? paths.list[0] : "", .version = INFERSCOPE_VERSION };
 	a.until = timeout > 0 ? now() + timeout : 0;
 	Py_BEGIN_ALLOW_THREADS
-	rc = engine_open(&a.reader, &paths, false, &format, &err);
+	rc = engine_open(&a.reader, &paths, false, &a.source.format, &err);
 	rc = rc ? rc : query_open(&a.query, a.reader, &options, &err);
 	rc = rc ? rc : query_run(a.query, text, &a.rows, &err);
 	Py_END_ALLOW_THREADS
@@ -166,6 +196,7 @@ PyObject *query_traces(PyObject *module, PyObject *args)
 	sql_query_free(a.rows);
 	query_close(a.query);
 	trace_reader_close(a.reader);
+	settings_free(a.settings);
 	free(paths.list);
 	return ret;
 }

@@ -19,7 +19,6 @@
 #include "cmd/rule_files.h"
 #include "cmd/template_file.h"
 #include "rows/row_filter.h"
-#include "rules/rules_files.h"
 #include "timeline/timeline.h"
 
 #define LOG_TAG "analyze"
@@ -32,10 +31,8 @@ struct analyze {
 	int64_t top; /* 0: as each output thinks best */
 	int view;    /* where the terminal view goes: a descriptor; -1: nowhere */
 	bool brief;  /* of the view: the diagnosis alone */
-	struct work_rules *rules;
 	struct option_list rule_files;
-	struct rules *own; /* what users want to be told */
-	int64_t clock_margin; /* ns */
+	struct settings *settings;
 	const char *template_path;
 	struct template *template; /* NULL: the report is one of ours */
 	const char *charts;        /* a folder; NULL: none */
@@ -204,13 +201,7 @@ static int analyze_reader(const struct analyze *c, struct trace_reader *reader, 
 	if (rc == 0)
 		rc = check_range(c, timeline, &err);
 	if (rc == 0)
-		rc = analysis_run(&analysis, timeline,
-				  &(struct analysis_options){ .rules = c->rules,
-							      .thresholds = rules_thresholds(c->own),
-							      .clock_margin = &c->clock_margin },
-				  &err);
-	if (rc == 0)
-		rc = rules_apply(c->own, analysis, source, &err);
+		rc = settings_analyze(c->settings, timeline, source, &analysis, &err);
 	if (rc == 0)
 		warn_of_clocks(analysis);
 	status = rc < 0 ? fail_with(&err, EXIT_ENVIRONMENT) : tell(c, analysis, source);
@@ -236,43 +227,15 @@ static int analyze_files(const struct analyze *c, char **paths, int count)
 	return status;
 }
 
-/* Patterns with commas between them. */
-static int add_rules(struct work_rules *rules, const char *patterns)
-{
-	char pattern[512];
-
-	while (*patterns) {
-		size_t size = strcspn(patterns, ",");
-
-		if (size > 0 && size < sizeof pattern) {
-			memcpy(pattern, patterns, size);
-			pattern[size] = 0;
-			if (work_rules_add(rules, pattern) < 0)
-				return fail(EXIT_USAGE, "analyze: the pattern '%s' cannot be taken", pattern);
-		} else if (size > 0) {
-			return fail(EXIT_USAGE, "analyze: the pattern '%.60s...' is too long", patterns);
-		}
-		patterns += size + (patterns[size] == ',');
-	}
-	return 0;
-}
-
-/* By the settings, and with those of them that are rules. */
 static int analyze_with(struct analyze *c, const struct config *config, char **paths, int count)
 {
+	struct error err = { 0 };
 	int status;
 
-	c->clock_margin = config_integer(config, CONFIG_SYNC_ERROR_MARGIN_US) * 1000;
-	status = work_rules_new(&c->rules) < 0 ? fail(EXIT_ENVIRONMENT, "out of memory") : 0;
-
-	if (status == 0)
-		status = add_rules(c->rules, config_string(config, CONFIG_COMMUNICATION));
-	if (status == 0)
-		status = rule_files_open(&c->own, &c->rule_files);
-	if (status == 0)
-		status = analyze_files(c, paths, count);
-	rules_free(c->own);
-	work_rules_free(c->rules);
+	if (rule_files_open(&c->settings, "analyze", config, &c->rule_files, &err) < 0)
+		return fail_with(&err, EXIT_USAGE);
+	status = analyze_files(c, paths, count);
+	settings_free(c->settings);
 	return status;
 }
 

@@ -15,6 +15,7 @@
 #include "cmd/options.h"
 #include "cmd/printer.h"
 #include "cmd/progress.h"
+#include "cmd/rule_files.h"
 #include "export/export.h"
 #include "timeline/timeline.h"
 
@@ -26,6 +27,8 @@ struct export {
 	const char *window, *kinds, *steps;
 	double shortest_us;
 	int weight, findings;
+	struct option_list rule_files;
+	struct settings *settings; /* of the analysis; NULL: there is none */
 	bool named_by_us; /* `output` */
 	bool kept;        /* there was such a file */
 	const struct export_format *format;
@@ -171,10 +174,11 @@ static int write_file(struct export *x, struct trace_reader *reader)
 }
 
 /* What the analysis has found goes along, where the format has a place for it. */
-static int with_findings(struct export *x, struct trace_reader *reader)
+static int with_findings(struct export *x, struct trace_reader *reader, const struct report_source *source)
 {
 	struct progress progress = PROGRESS_INIT("reading events");
-	const struct timeline_options options = { .progress = progress_step, .progress_arg = &progress };
+	const struct timeline_options options = { .progress = progress_step, .progress_arg = &progress,
+						  .origins = x->options.filter.depth >= 0 }; /* export/depths.h asks for them */
 	struct timeline *timeline = NULL;
 	struct analysis *analysis = NULL;
 	struct error err = { 0 };
@@ -183,7 +187,7 @@ static int with_findings(struct export *x, struct trace_reader *reader)
 	rc = timeline_build(&timeline, reader, &options, &err);
 	progress_end(&progress);
 	if (rc == 0)
-		rc = analysis_run(&analysis, timeline, &(struct analysis_options){ 0 }, &err);
+		rc = settings_analyze(x->settings, timeline, source, &analysis, &err);
 	x->options.analysis = analysis;
 	status = rc < 0 ? fail_with(&err, EXIT_ENVIRONMENT) : write_file(x, reader);
 	analysis_free(analysis);
@@ -194,15 +198,17 @@ static int with_findings(struct export *x, struct trace_reader *reader)
 static int export_files(struct export *x, char **paths, int count)
 {
 	const struct input_options options = { .output = x->output };
+	struct report_source source;
 	struct input_about about;
 	struct trace_reader *reader;
 	int status = input_open_many(&reader, paths, count, &options, &about);
 
 	if (status)
 		return status;
+	source = (struct report_source){ .path = about.title, .format = about.format, .version = INFERSCOPE_VERSION };
 	status = input_check_any(reader, about.title);
 	if (status == 0)
-		status = x->findings && x->format->findings ? with_findings(x, reader) : write_file(x, reader);
+		status = x->settings ? with_findings(x, reader, &source) : write_file(x, reader);
 	if (status == 0)
 		input_warn_of_damage(reader, about.title);
 	trace_reader_close(reader);
@@ -233,6 +239,8 @@ int cmd_export(int argc, char **argv)
 {
 	struct export x = { .options = EXPORT_OPTIONS_INIT, .findings = 1 };
 	struct row_filter *filter = &x.options.filter;
+	struct config config;
+	struct error err = { 0 };
 	int count, status;
 	const struct option_row rows[] = {
 		OPTION_TEXT(0, "format", "FORMAT", &x.format_name,
@@ -252,6 +260,9 @@ int cmd_export(int argc, char **argv)
 			      "what stacks are weighed by, in speedscope, collapsed, pprof and firefox; wall unless given"),
 		OPTION_CHOICE(0, "findings", "on|off", &x.findings, switches,
 			      "mark what the analysis found, in perfetto and chrome, and steps in kineto; on unless given; off needs no memory for the trace"),
+		OPTION_CONFIG(0, "communication", "PATTERN,...", &config, CONFIG_COMMUNICATION,
+			      "device work that is communication, besides the well-known kinds; !PATTERN is not"),
+		OPTION_LIST(0, "rules-file", "FILE", &x.rule_files, "what else to find, and from where on: a YAML file (docs/rules.md); may be given again"),
 		OPTION_END,
 	};
 	const struct options options = {
@@ -267,10 +278,16 @@ int cmd_export(int argc, char **argv)
 		.rows = rows,
 	};
 
+	if (config_init(&config) < 0)
+		return fail(EXIT_ENVIRONMENT, "out of memory");
 	count = command_options(&options, argc, argv);
-	if (count < 1)
-		return fail(EXIT_USAGE, "export: expected a trace, as in 'inferscope export trace.sbt'");
-	status = choose_format(&x);
+	status = count < 1 ? fail(EXIT_USAGE, "export: expected a trace, as in 'inferscope export trace.sbt'") : command_config(&config);
+	status = status ? status : choose_format(&x);
 	status = status ? status : set_filter(&x);
-	return status ? status : export_to(&x, argv + 1, count);
+	if (status == 0 && x.findings && x.format->findings && rule_files_open(&x.settings, "export", &config, &x.rule_files, &err) < 0)
+		status = fail_with(&err, EXIT_USAGE);
+	status = status ? status : export_to(&x, argv + 1, count);
+	settings_free(x.settings);
+	config_release(&config);
+	return status;
 }

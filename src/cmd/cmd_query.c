@@ -16,6 +16,7 @@
 #include "cmd/printer.h"
 #include "cmd/progress.h"
 #include "cmd/query_print.h"
+#include "cmd/rule_files.h"
 #include "query/query.h"
 
 static const char *const formats[] = { "table", "csv", "json", NULL };
@@ -25,6 +26,10 @@ struct ask {
 	const char *output;
 	int format;
 	double timeout_s;
+	const struct config *config;
+	struct option_list rule_files;
+	struct settings *settings; /* of the analysis; NULL: not yet */
+	struct report_source source;
 	struct timespec end;  /* of the question at hand */
 	bool timed_out;
 };
@@ -68,6 +73,28 @@ static void set_timeout(struct ask *a)
 		a->end.tv_sec++;
 		a->end.tv_nsec -= 1000000000;
 	}
+}
+
+/* ---- What the analysis finds ---------------------------------------------------------------- */
+
+/* Most questions need no analysis: then rules are not read, which takes longer than the answer to a small question. */
+static int analyze(void *arg, const struct timeline *t, struct analysis **ret, struct error *err)
+{
+	struct ask *a = arg;
+	int rc = a->settings ? 0 : rule_files_open(&a->settings, "query", a->config, &a->rule_files, err);
+
+	return rc ? rc : settings_analyze(a->settings, t, &a->source, ret, err);
+}
+
+/* What the command line says is looked at in any case. */
+static int check_settings(struct ask *a)
+{
+	bool given = a->rule_files.count || config_value(a->config, CONFIG_COMMUNICATION)->origin == CONFIG_FROM_COMMAND_LINE;
+	struct error err = { 0 };
+
+	if (given && rule_files_open(&a->settings, "query", a->config, &a->rule_files, &err) < 0)
+		return fail_with(&err, EXIT_USAGE);
+	return 0;
 }
 
 /* ---- One question -------------------------------------------------------------------------- */
@@ -257,7 +284,8 @@ static int ask_reader(struct ask *a, struct trace_reader *reader, const char *ti
 {
 	struct sigaction action = { .sa_handler = interrupt }; /* without SA_RESTART: reading a line ends, too */
 	struct progress progress = PROGRESS_INIT("reading events");
-	const struct query_options options = { .stop = must_stop, .stop_arg = a, .progress = progress_step, .progress_arg = &progress };
+	const struct query_options options = { .stop = must_stop, .stop_arg = a, .progress = progress_step, .progress_arg = &progress,
+					       .analyze = analyze, .analyze_arg = a };
 	struct error err = { 0 };
 	int status = input_check_any(reader, title);
 
@@ -280,6 +308,7 @@ static int ask_trace(struct ask *a, char **paths, int count, const char *questio
 
 	if (status)
 		return status;
+	a->source = (struct report_source){ .path = about.title, .format = about.format, .version = INFERSCOPE_VERSION };
 	status = ask_reader(a, reader, about.title, question);
 	if (status == 0)
 		input_warn_of_damage(reader, about.title);
@@ -290,13 +319,17 @@ static int ask_trace(struct ask *a, char **paths, int count, const char *questio
 
 int cmd_query(int argc, char **argv)
 {
-	struct ask a = { .timeout_s = 0 };
+	struct config config;
+	struct ask a = { .config = &config };
 	bool tables = false;
-	int count;
+	int count, status;
 	const struct option_row rows[] = {
 		OPTION_CHOICE(0, "format", "table|csv|json", &a.format, formats, "how to print; table unless given"),
 		OPTION_TEXT('o', "output", "FILE", &a.output, "write to FILE; - is standard output"),
 		OPTION_REAL(0, "timeout", "SECONDS", &a.timeout_s, 0, 1e9, "give up after that; never unless given"),
+		OPTION_CONFIG(0, "communication", "PATTERN,...", &config, CONFIG_COMMUNICATION,
+			      "device work that is communication, besides the well-known kinds; !PATTERN is not"),
+		OPTION_LIST(0, "rules-file", "FILE", &a.rule_files, "what else to find, and from where on: a YAML file (docs/rules.md); may be given again"),
 		OPTION_FLAG(0, "tables", &tables, "print the tables and their columns"),
 		OPTION_END,
 	};
@@ -313,12 +346,21 @@ int cmd_query(int argc, char **argv)
 		.rows = rows,
 	};
 
+	if (config_init(&config) < 0)
+		return fail(EXIT_ENVIRONMENT, "out of memory");
 	count = command_options(&options, argc, argv);
 	if (tables) {
 		print_tables();
+		config_release(&config);
 		return 0;
 	}
 	if (count < 1 || count > 2)
-		return fail(EXIT_USAGE, "query: expected a trace and a question, as in \"inferscope query trace.sbt 'SELECT * FROM steps'\"");
-	return ask_trace(&a, argv + 1, 1, count == 2 ? argv[2] : NULL);
+		status = fail(EXIT_USAGE, "query: expected a trace and a question, as in \"inferscope query trace.sbt 'SELECT * FROM steps'\"");
+	else
+		status = command_config(&config);
+	status = status ? status : check_settings(&a);
+	status = status ? status : ask_trace(&a, argv + 1, 1, count == 2 ? argv[2] : NULL);
+	settings_free(a.settings);
+	config_release(&config);
+	return status;
 }

@@ -19,6 +19,38 @@ void query_printer_init(struct query_printer *p, struct printer *out, enum query
 
 /* ---- Cells as text -------------------------------------------------------------------- */
 
+/* Bytes as SQL writes them: x'0aff'. */
+static void append_blob(struct query_printer *p, struct buffer *out, const void *data, size_t size)
+{
+	static const char digits[] = "0123456789abcdef";
+	const uint8_t *bytes = data;
+
+	printer_check(p->out, buffer_append(out, "x'", 2));
+	for (size_t i = 0; i < size; i++)
+		printer_check(p->out, buffer_append(out, (const char[]){ digits[bytes[i] >> 4], digits[bytes[i] & 15] }, 2));
+	printer_check(p->out, buffer_append(out, "'", 1));
+}
+
+static void append_text(struct query_printer *p, struct buffer *out, const char *text, size_t size)
+{
+	printer_check(p->out, p->format == QUERY_CSV ? text_append_csv(out, text, size) : text_append_terminal(out, text, size, WIDEST));
+}
+
+/* True: it was one.  Nothing but hexadecimal digits, so that only a table has to cut it. */
+static bool cell_blob(struct query_printer *p, int column, struct buffer *out)
+{
+	struct buffer text = BUFFER_INIT;
+	const void *data;
+	size_t size;
+
+	if (!sql_query_blob(p->rows, column, &data, &size))
+		return false;
+	append_blob(p, &text, data, p->format == QUERY_TABLE && size > WIDEST ? WIDEST : size);
+	append_text(p, out, (const char *)text.data, text.size);
+	buffer_release(&text);
+	return true;
+}
+
 /* A cell as it is shown in a table, and in CSV.  True: it is a number. */
 static bool cell_text(struct query_printer *p, int column, struct buffer *out)
 {
@@ -28,9 +60,11 @@ static bool cell_text(struct query_printer *p, int column, struct buffer *out)
 	double number;
 
 	if (sql_query_text(p->rows, column, &text, &size)) {
-		printer_check(p->out, p->format == QUERY_CSV ? text_append_csv(out, text, size) : text_append_terminal(out, text, size, WIDEST));
+		append_text(p, out, text, size);
 		return false;
 	}
+	if (cell_blob(p, column, out))
+		return false;
 	if (sql_query_is_integer(p->rows, column) && sql_query_integer(p->rows, column, &integer))
 		printer_check(p->out, buffer_printf(out, "%lld", (long long)integer));
 	else if (sql_query_number(p->rows, column, &number))
@@ -171,27 +205,91 @@ static void csv_row(struct query_printer *p)
 	printer_printf(p->out, "\n");
 }
 
+/* Whether a column that has its key already has this one, or any column asks for it. */
+static bool is_taken(const struct query_printer *p, const char *key, int columns)
+{
+	for (int i = 0; i < columns; i++)
+		if (strcmp((const char *)p->keys.data + p->key_places[i], key) == 0)
+			return true;
+	return false;
+}
+
+static bool is_column(const struct query_printer *p, const char *key)
+{
+	for (int i = 0; i < p->columns; i++)
+		if (strcmp(sql_query_column_name(p->rows, i), key) == 0)
+			return true;
+	return false;
+}
+
+/* "n", and for further columns of that name "n_2", "n_3". */
+static void make_key(struct query_printer *p, int column, struct buffer *out)
+{
+	const char *name = sql_query_column_name(p->rows, column);
+	bool found = false;
+
+	for (unsigned number = 1; !found && p->out->error == 0; number++) {
+		buffer_clear(out);
+		printer_check(p->out, number == 1 ? buffer_append(out, name, strlen(name)) : buffer_printf(out, "%s_%u", name, number));
+		printer_check(p->out, buffer_append(out, "", 1));
+		found = p->out->error == 0 && !is_taken(p, (const char *)out->data, column) &&
+		       (number == 1 || !is_column(p, (const char *)out->data));
+	}
+}
+
+static void make_keys(struct query_printer *p)
+{
+	struct buffer key = BUFFER_INIT;
+
+	for (int i = 0; i < p->columns; i++) {
+		make_key(p, i, &key);
+		p->key_places[i] = p->keys.size;
+		printer_check(p->out, buffer_append(&p->keys, key.data, key.size));
+	}
+	buffer_release(&key);
+}
+
+static void json_blob(struct query_printer *p, struct json_writer *j, const char *key, const void *data, size_t size)
+{
+	struct buffer text = BUFFER_INIT;
+
+	append_blob(p, &text, data, size);
+	json_string(j, key, (const char *)text.data, text.size);
+	buffer_release(&text);
+}
+
+static void json_cell(struct query_printer *p, struct json_writer *j, const char *key, int column)
+{
+	const char *text;
+	const void *data;
+	size_t size;
+	int64_t integer;
+	double number;
+
+	if (sql_query_text(p->rows, column, &text, &size))
+		json_string(j, key, text, size);
+	else if (sql_query_blob(p->rows, column, &data, &size))
+		json_blob(p, j, key, data, size);
+	else if (sql_query_is_integer(p->rows, column) && sql_query_integer(p->rows, column, &integer))
+		json_integer(j, key, integer);
+	else if (sql_query_number(p->rows, column, &number))
+		json_number(j, key, number);
+	else
+		json_null(j, key);
+}
+
 static void json_row(struct query_printer *p)
 {
 	struct json_writer j = { .out = &p->out->buf, .compact = true };
 
+	if (p->count == 0)
+		make_keys(p);
+	if (p->out->error)
+		return;
 	printer_printf(p->out, p->count ? ",\n" : "\n");
 	json_open(&j, NULL, '{');
-	for (int i = 0; i < p->columns; i++) {
-		const char *name = sql_query_column_name(p->rows, i), *text;
-		size_t size;
-		int64_t integer;
-		double number;
-
-		if (sql_query_text(p->rows, i, &text, &size))
-			json_string(&j, name, text, size);
-		else if (sql_query_is_integer(p->rows, i) && sql_query_integer(p->rows, i, &integer))
-			json_integer(&j, name, integer);
-		else if (sql_query_number(p->rows, i, &number))
-			json_number(&j, name, number);
-		else
-			json_null(&j, name);
-	}
+	for (int i = 0; i < p->columns; i++)
+		json_cell(p, &j, (const char *)p->keys.data + p->key_places[i], i);
 	json_close(&j);
 	printer_check(p->out, j.error);
 }
@@ -222,5 +320,6 @@ void query_printer_end(struct query_printer *p)
 		csv_head(p);
 	if (p->format == QUERY_JSON)
 		printer_printf(p->out, p->count ? "\n]\n" : "[]\n");
+	buffer_release(&p->keys);
 	buffer_release(&p->kept);
 }

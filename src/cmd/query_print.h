@@ -31,6 +31,8 @@ struct query_printer {
 	struct buffer kept;        /* cells of the first rows: an uint32_t size and text each */
 	uint32_t kept_rows;
 	bool begun;
+	struct buffer keys;               /* of JSON: one for each column, unlike the others; NUL-terminated */
+	size_t key_places[QUERY_COLUMNS]; /* in `keys` */
 };
 
 void query_printer_init(struct query_printer *p, struct printer *out, enum query_format format, struct sql_query *rows);

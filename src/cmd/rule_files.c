@@ -5,20 +5,23 @@
 
 #include "cmd/command.h"
 #include "cmd/install_path.h"
-#include "rules/rules_files.h"
 
 static void warn_of(const char *path, const char *reason)
 {
 	warning("%s is ignored: %s", path, reason);
 }
 
-int rule_files_open(struct rules **ret, const struct option_list *list)
+int rule_files_open(struct settings **ret, const char *command, const struct config *config, const struct option_list *files,
+		    struct error *err)
 {
 	char *ours = install_path_rules();
-	const struct rules_files files = { .ours = ours, .asked = list->items, .count = list->count, .warn = warn_of };
-	struct error err = { 0 };
-	int rc = rules_open(ret, &files, &err);
+	const struct settings_request request = {
+		.config = config,
+		.command = command,
+		.rules = { .ours = ours, .asked = files->items, .count = files->count, .warn = warn_of },
+	};
+	int rc = settings_open(ret, &request, err);
 
 	free(ours);
-	return rc < 0 ? fail_with(&err, EXIT_USAGE) : 0;
+	return rc;
 }

@@ -1,13 +1,16 @@
 /*
- * rule_files.h - the rules of the command: ours, the user's, and those that the command line names.
+ * rule_files.h - what an analysis is made by, for commands: the configuration, and the rules: ours, the user's, and those that the
+ * command line names.
  */
 #ifndef CMD_RULE_FILES_H
 #define CMD_RULE_FILES_H
 
 #include "cmd/options.h"
-#include "rules/rules.h"
+#include "config/config.h"
+#include "rules/settings.h"
 
-/* Reads and checks all of them.  0, or an exit code, having said what is wrong. */
-int rule_files_open(struct rules **ret, const struct option_list *files);
+/* Reads and checks all of them, warning of files that are passed over; `command` is for messages. */
+int rule_files_open(struct settings **ret, const char *command, const struct config *config, const struct option_list *files,
+		    struct error *err);
 
 #endif

@@ -5,20 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "export/depths.h"
 #include "export/formats.h"
 #include "timeline/timeline.h"
 
-/* The three switches are compressed, binary and findings. */
+/* The four switches are compressed, binary, findings and by_event. */
 static const struct export_format formats[] = {
-	{ "perfetto", "Perfetto's protobuf (ui.perfetto.dev)", ".pftrace .perfetto-trace .pb", false, true, true, export_perfetto },
-	{ "chrome", "Chrome's JSON (chrome://tracing, ui.perfetto.dev)", ".json .trace.json", false, false, true, export_chrome },
+	{ "perfetto", "Perfetto's protobuf (ui.perfetto.dev)", ".pftrace .perfetto-trace .pb", false, true, true, true, export_perfetto },
+	{ "chrome", "Chrome's JSON (chrome://tracing, ui.perfetto.dev)", ".json .trace.json", false, false, true, true, export_chrome },
 	{ "kineto", "Kineto's JSON, as torch.profiler writes it (HTA, TensorBoard)", ".pt.trace.json .kineto.json", false, false, true,
-	  export_kineto },
-	{ "speedscope", "speedscope's JSON (speedscope.app)", ".speedscope.json .speedscope", false, false, false, export_speedscope },
-	{ "collapsed", "stacks on lines (flamegraph.pl, inferno)", ".collapsed .folded", false, false, false, export_collapsed },
-	{ "pprof", "pprof's protobuf", ".pb.gz .pprof", true, true, false, export_pprof },
-	{ "firefox", "the Firefox Profiler's JSON (profiler.firefox.com)", ".firefox.json", false, false, false, export_firefox },
-	{ NULL, NULL, NULL, false, false, false, NULL }, /* the end */
+	  true, export_kineto },
+	{ "speedscope", "speedscope's JSON (speedscope.app)", ".speedscope.json .speedscope", false, false, false, false, export_speedscope },
+	{ "collapsed", "stacks on lines (flamegraph.pl, inferno)", ".collapsed .folded", false, false, false, false, export_collapsed },
+	{ "pprof", "pprof's protobuf", ".pb.gz .pprof", true, true, false, false, export_pprof },
+	{ "firefox", "the Firefox Profiler's JSON (profiler.firefox.com)", ".firefox.json", false, false, false, false, export_firefox },
+	{ NULL, NULL, NULL, false, false, false, false, NULL }, /* the end */
 };
 
 const struct export_format *export_format_at(size_t i)
@@ -137,9 +138,13 @@ int export_trace(struct trace_reader *reader, const struct export_format *format
 		 struct export_out *out, struct error *err)
 {
 	struct export_options with = *options;
+	struct row_set deep = { 0 };
 	int rc = options->first_step >= 0 ? steps_window(reader, options, &with.filter, err) : 0;
 
+	if (rc == 0 && format->by_event)
+		rc = depths_find(&deep, &with.filter, reader, options, err);
 	if (rc == 0)
 		rc = format->write(reader, &with, out, err);
+	row_set_release(&deep);
 	return rc < 0 ? rc : export_out_finish(out);
 }

@@ -45,6 +45,7 @@ struct export_format {
 	bool compressed;      /* always gzip, whatever the file is called */
 	bool binary;          /* no text */
 	bool findings;        /* has a place for them */
+	bool by_event;        /* written as the trace is read */
 	int (*write)(struct trace_reader *reader, const struct export_options *options, struct export_out *out, struct error *err);
 };
 const struct export_format *export_format_at(size_t i); /* NULL past the last */

@@ -4,17 +4,11 @@
 #include <stdlib.h>
 
 #include "export/json_export.h"
+#include "export/marks.h"
 
 #define ROOM_MAX ((size_t)4 << 20) /* numbers that are kept for calls that are open, in all */
 
 /* ---- Findings: each has a thread of a process of its own, for the places where it can be seen -------- */
-
-static bool is_wanted(const struct json_export *x, int64_t begin, int64_t end)
-{
-	const struct row_filter *filter = &x->options->filter;
-
-	return !filter->windowed || (begin < filter->to_ns && end >= filter->from_ns);
-}
 
 static void put_texts(struct json_export *x, const char *key, const struct finding_texts *texts)
 {
@@ -72,26 +66,17 @@ static void open_finding(struct json_export *x, const struct analysis_finding *f
 	json_us_to(x->out, begin + x->shift);
 }
 
-/* Places may overlap: then they are on threads of their own. */
-static void put_finding(struct json_export *x, const struct analysis_finding *f, uint64_t first_tid)
+/* One place of it; without one it is of the run as a whole. */
+static void put_finding(struct json_export *x, const struct analysis_finding *f, const struct export_mark *mark, uint64_t tid)
 {
-	const struct analysis *a = x->options->analysis;
-	int64_t origin = a->timeline->origin_ns;
-
-	if (f->example_count == 0 && is_wanted(x, origin, origin + a->timeline->duration)) { /* of the run as a whole */
-		open_finding(x, f, "\"ph\":\"i\",\"s\":\"p\"", first_tid, origin);
-		put_finding_args(x, f);
-	}
-	for (unsigned i = 0; i < f->example_count; i++) {
-		const struct finding_example *e = &f->examples[i];
-
-		if (!is_wanted(x, e->begin + origin, e->end + origin))
-			continue;
-		open_finding(x, f, "\"ph\":\"X\"", first_tid + i, e->begin + origin);
+	if (f->example_count == 0) {
+		open_finding(x, f, "\"ph\":\"i\",\"s\":\"p\"", tid, mark->begin);
+	} else {
+		open_finding(x, f, "\"ph\":\"X\"", tid, mark->begin);
 		JSON(x->out, ",\"dur\":");
-		json_us_to(x->out, e->end > e->begin ? e->end - e->begin : 0);
-		put_finding_args(x, f);
+		json_us_to(x->out, mark->end - mark->begin);
 	}
+	put_finding_args(x, f);
 }
 
 static void name_own(struct json_export *x, const char *what, uint64_t tid, const char *name)
@@ -108,27 +93,44 @@ static void name_own(struct json_export *x, const char *what, uint64_t tid, cons
 	JSON(x->out, "}}");
 }
 
+/* Places may overlap, so each has a thread. */
+static unsigned put_places(struct json_export *x, const struct analysis_finding *f, uint64_t first_tid)
+{
+	struct export_mark marks[FINDING_EXAMPLES];
+	unsigned count = export_marks(x->reader, x->options, f, marks);
+	char name[160];
+
+	for (unsigned i = 0; i < count; i++) {
+		unsigned number = marks[i].number;
+
+		put_finding(x, f, &marks[i], first_tid + number);
+		snprintf(name, sizeof name, number ? "%s (%u)" : "%s", f->id, number + 1);
+		name_own(x, "thread_name", first_tid + number, name);
+	}
+	return count;
+}
+
 void json_findings_to(struct json_export *x)
 {
 	const struct analysis *a = x->options->analysis;
-	char name[160];
+	size_t written = 0;
 
-	if (!a || a->findings.count == 0)
-		return;
-	name_own(x, "process_name", 0, "findings");
-	for (size_t i = 0; i < a->findings.count && export_out_ready(x->out); i++) {
-		const struct analysis_finding *f = &a->findings.list[i];
-		uint64_t tid = 1 + i * FINDING_EXAMPLES;
-
-		put_finding(x, f, tid);
-		for (unsigned k = 0; k < (f->example_count ? f->example_count : 1); k++) {
-			snprintf(name, sizeof name, k ? "%s (%u)" : "%s", f->id, k + 1);
-			name_own(x, "thread_name", tid + k, name);
-		}
-	}
+	for (size_t i = 0; a && i < a->findings.count && export_out_ready(x->out); i++)
+		written += put_places(x, &a->findings.list[i], 1 + i * FINDING_EXAMPLES);
+	if (written)
+		name_own(x, "process_name", 0, "findings");
 }
 
 /* ---- Steps: torch's tools know them by their name -------------------------------------------------- */
+
+static bool is_wanted_step(const struct json_export *x, const struct timeline *t, const struct timeline_step *step)
+{
+	const struct row_filter *filter = &x->options->filter;
+
+	if (step->slice == TIMELINE_NONE || !row_filter_match_track(filter, timeline_track_of(t, step->slice), x->reader))
+		return false;
+	return !filter->windowed || (step->begin + t->origin_ns < filter->to_ns && step->end + t->origin_ns >= filter->from_ns);
+}
 
 void json_steps_to(struct json_export *x)
 {
@@ -140,7 +142,7 @@ void json_steps_to(struct json_export *x)
 		const struct timeline_step *step = &t->steps[i];
 		int64_t begin = step->begin + t->origin_ns;
 
-		if (step->slice == TIMELINE_NONE || !is_wanted(x, begin, step->end + t->origin_ns))
+		if (!is_wanted_step(x, t, step))
 			continue;
 		json_begin_event(x);
 		JSON(x->out, "\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#");

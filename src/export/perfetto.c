@@ -58,17 +58,20 @@ bool pf_slice_wanted(struct pf *p, uint8_t kind, uint32_t name, uint32_t depth)
 	return kind_wanted(p, kind) && (limit < 0 || depth < limit) && name_wanted(p, name);
 }
 
-bool pf_event_wanted(struct pf *p, uint32_t event, uint32_t depth)
+bool pf_event_wanted(struct pf *p, uint32_t event)
 {
-	return pf_slice_wanted(p, p->batch->kind[event], p->batch->name[event], depth);
+	const struct row_set *deep = p->options->filter.deep;
+	uint8_t kind = p->batch->kind[event];
+	uint32_t name = p->batch->name[event];
+
+	return deep ? !row_set_has(deep, p->block, event) && kind_wanted(p, kind) && name_wanted(p, name) :
+		      pf_slice_wanted(p, kind, name, p->batch->depth[event]);
 }
 
 static bool whole_wanted(struct pf *p, uint32_t event, int64_t begin, int64_t end)
 {
-	bool has_depth = trace_batch_present(p->batch, event) & BIT(FIELD_DEPTH);
-
 	return begin < p->to && end >= p->from && end - begin >= p->options->filter.shortest_ns &&
-	       pf_event_wanted(p, event, has_depth ? p->batch->depth[event] : 0);
+	       pf_event_wanted(p, event);
 }
 
 /* ---- Events ------------------------------------------------------------------------------- */
@@ -105,7 +108,7 @@ static void point(struct pf *p, uint32_t event, int64_t ns)
 {
 	struct pf_track *t;
 
-	if (!p->simple && (ns < p->from || ns >= p->to || !pf_event_wanted(p, event, 0)))
+	if (!p->simple && (ns < p->from || ns >= p->to || !pf_slice_wanted(p, p->batch->kind[event], p->batch->name[event], 0)))
 		return;
 	t = pf_place(p, p->track, ns);
 	if (!t)
@@ -199,6 +202,7 @@ static void walk(struct pf *p)
 			sync = true; /* what it held is in the reader's report */
 			continue;
 		}
+		p->block = i;
 		take_block(p, &batch, sync);
 		sync = false;
 		last = pf_ns(p, batch.last_time) > last ? pf_ns(p, batch.last_time) : last;

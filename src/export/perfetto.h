@@ -145,13 +145,14 @@ struct pf {
 
 	/* the block at hand */
 	const struct trace_batch *batch;
+	size_t block; /* its number */
 	uint32_t domain, track, first; /* track and first: of the segment */
 };
 
 /* perfetto.c: what is selected */
 bool pf_track_selected(struct pf *p, uint32_t track);
-bool pf_slice_wanted(struct pf *p, uint8_t kind, uint32_t name, uint32_t depth);
-bool pf_event_wanted(struct pf *p, uint32_t event, uint32_t depth);
+bool pf_slice_wanted(struct pf *p, uint8_t kind, uint32_t name, uint32_t depth); /* by its recorded depth */
+bool pf_event_wanted(struct pf *p, uint32_t event); /* the begin of a slice, or one given whole */
 
 /* perfetto_pack.c */
 int pf_pack_init(struct pf *p);

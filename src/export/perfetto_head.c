@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "export/marks.h"
 #include "export/perfetto.h"
-#include "timeline/timeline.h"
 
 #define SNAPSHOTS_MAX 10000u
 #define PACKET_EVENT 11
@@ -128,27 +128,18 @@ void pf_head(struct pf *p)
 
 /* ---- Findings --------------------------------------------------------------------------------- */
 
-/* The stretches that findings are about: a row each, as they may cross. */
-struct mark {
-	int64_t begin, end;
-};
-
 static int by_begin(const void *a, const void *b)
 {
-	const struct mark *x = a, *y = b;
+	const struct export_mark *x = a, *y = b;
 
 	return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* Where it can be seen, in order and without overlap; all of the judged time where no place is known. */
-static unsigned marks_of(const struct analysis *a, const struct analysis_finding *f, struct mark *marks)
+/* Where it can be seen, in order and without overlap. */
+static unsigned marks_of(const struct pf *p, const struct analysis_finding *f, struct export_mark *marks)
 {
-	unsigned count = 0, kept = 0;
+	unsigned count = export_marks(p->reader, p->options, f, marks), kept = 0;
 
-	for (unsigned i = 0; i < f->example_count && i < FINDING_EXAMPLES; i++)
-		marks[count++] = (struct mark){ f->examples[i].begin, f->examples[i].end };
-	if (count == 0)
-		marks[count++] = (struct mark){ a->findings.from, a->summary.end_to_end };
 	qsort(marks, count, sizeof *marks, by_begin);
 	for (unsigned i = 0; i < count; i++)
 		if (kept == 0 || marks[i].begin >= marks[kept - 1].end)
@@ -184,33 +175,33 @@ static void put_finding(struct pf *p, struct pf_sequence *s, const struct analys
 	put_texts(p, s, "evidence", &f->evidence);
 }
 
-static int64_t written(const struct pf *p, const struct timeline *t, int64_t ns)
+static int64_t written(const struct pf *p, int64_t ns)
 {
 	int64_t sum;
 
-	if (__builtin_add_overflow(ns, t->origin_ns, &sum) || __builtin_add_overflow(sum, p->start_ns, &sum) ||
-	    __builtin_add_overflow(sum, p->shift, &sum) || sum < 0)
+	if (__builtin_add_overflow(ns, p->start_ns, &sum) || __builtin_add_overflow(sum, p->shift, &sum) || sum < 0)
 		return 0;
 	return sum;
 }
 
 static void write_finding(struct pf *p, const struct analysis_finding *f, size_t number)
 {
-	const struct analysis *a = p->options->analysis;
-	struct mark marks[FINDING_EXAMPLES + 1];
-	unsigned count = marks_of(a, f, marks);
+	struct export_mark marks[FINDING_EXAMPLES];
+	unsigned count = marks_of(p, f, marks);
 	struct pf_sequence *s;
 	uint8_t end[4];
 	char name[96];
 
+	if (count == 0)
+		return;
 	snprintf(name, sizeof name, "Finding %zu: %.60s", number, f->kind ? f->kind : f->id);
-	s = pf_root_track(p, name, written(p, a->timeline, marks[0].begin));
+	s = pf_root_track(p, name, written(p, marks[0].begin));
 	if (!s)
 		return;
 	for (unsigned i = 0; i < count && p->failure == 0; i++) {
 		put_finding(p, s, f);
-		pf_packet_at(p, s, written(p, a->timeline, marks[i].begin), PACKET_EVENT, p->body.data, p->body.size);
-		pf_packet_at(p, s, written(p, a->timeline, marks[i].end), PACKET_EVENT, end,
+		pf_packet_at(p, s, written(p, marks[i].begin), PACKET_EVENT, p->body.data, p->body.size);
+		pf_packet_at(p, s, written(p, marks[i].end), PACKET_EVENT, end,
 			     (size_t)(proto_put_number(end, 9, TYPE_END) - end));
 	}
 	pf_sequence_free(s);

@@ -221,7 +221,7 @@ static void wait_begin(struct pf *p, struct pf_track *t, struct pf_open *entry)
 
 static bool is_wanted(struct pf *p, uint32_t event, int64_t ns)
 {
-	return p->simple || (ns < p->to && pf_event_wanted(p, event, p->batch->depth[event]));
+	return p->simple || (ns < p->to && pf_event_wanted(p, event));
 }
 
 void pf_begin(struct pf *p, struct pf_track *t, uint32_t event, int64_t ns)

@@ -15,6 +15,7 @@
 #ifndef QUERY_QUERY_H
 #define QUERY_QUERY_H
 
+#include "analyze/analysis.h"
 #include "sql/sandbox.h"
 #include "trace/reader.h"
 
@@ -23,6 +24,9 @@ struct query_options {
 	void *stop_arg;
 	void (*progress)(void *arg, uint64_t done, uint64_t total); /* of blocks of events; may be NULL */
 	void *progress_arg;
+	/* How the analysis is made, when a question needs it; NULL: as usual. */
+	int (*analyze)(void *arg, const struct timeline *t, struct analysis **ret, struct error *err);
+	void *analyze_arg;
 };
 
 struct query;

@@ -1,4 +1,6 @@
 /* query_findings.c - the table of what the analysis found. */
+#include <math.h>
+
 #include "query/query_state.h"
 
 static int64_t finding_count(const struct query *q)
@@ -9,7 +11,8 @@ static int64_t finding_count(const struct query *q)
 static void finding_cell(const struct query *q, int64_t row, int column, sqlite3_context *context)
 {
 	const struct analysis_finding *f = &q->analysis->findings.list[row];
-	const double numbers[] = { f->share, f->severity, f->gain_low, f->gain, f->gain_high, f->confidence };
+	const double gains[] = { f->note ? NAN : f->gain_low, f->note ? NAN : f->gain, f->note ? NAN : f->gain_high };
+	const double numbers[] = { f->share, f->severity, gains[0], gains[1], gains[2], f->confidence };
 
 	if (column == 0)
 		sqlite3_result_int64(context, row);

@@ -41,6 +41,16 @@ static int load(struct query *q, int64_t from, int64_t to)
 	return SQLITE_OK;
 }
 
+static int analyze(struct query *q)
+{
+	int rc = q->options.analyze ? q->options.analyze(q->options.analyze_arg, q->timeline, &q->analysis, &q->failure) :
+				      analysis_run(&q->analysis, q->timeline, &(struct analysis_options){ 0 }, &q->failure);
+
+	if (rc == 0)
+		return SQLITE_OK;
+	return rc == -ENOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
+}
+
 int query_need(struct query *q, enum query_needs needs)
 {
 	int status = SQLITE_OK;
@@ -51,10 +61,7 @@ int query_need(struct query *q, enum query_needs needs)
 		status = q->timeline ? SQLITE_OK : load(q, 0, 0);
 	else if (needs >= NEEDS_TIMELINE)
 		status = load(q, INT64_MIN, INT64_MAX);
-	if (status == SQLITE_OK && needs == NEEDS_ANALYSIS && !q->analysis &&
-	    analysis_run(&q->analysis, q->timeline, &(struct analysis_options){ 0 }, &q->failure) < 0)
-		return q->failure.code == -ENOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
-	return status;
+	return status == SQLITE_OK && needs == NEEDS_ANALYSIS && !q->analysis ? analyze(q) : status;
 }
 
 /* ---- The part of the run that a question is about --------------------------------- */

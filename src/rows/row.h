@@ -25,6 +25,7 @@ struct row {
 	uint8_t event_phase; /* enum event_phase; a whole slice is PHASE_COMPLETE */
 	uint8_t parent_kind; /* of a slice from a begin to an end: of the one around it, EVENT_NONE when that is not known */
 	bool has_start, has_end;
+	bool deep;   /* of a slice: in the filter's set of those that are too deep */
 	bool paired; /* made of a begin and an end: where it ends is its place among the rows, else where it begins */
 	unsigned flags;
 	uint32_t track, name;

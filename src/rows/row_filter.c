@@ -121,9 +121,9 @@ static unsigned bit_of(const struct row *row)
 	return row->kind < BIT_SCOPE_ENTER ? row->kind : 0;
 }
 
-static bool match_track(const struct row_filter *filter, const struct row *row, const struct trace_reader *reader)
+bool row_filter_match_track(const struct row_filter *filter, uint32_t number, const struct trace_reader *reader)
 {
-	const struct trace_track *track = trace_reader_track(reader, row->track);
+	const struct trace_track *track = trace_reader_track(reader, number);
 	const struct trace_process *process =
 		track && track->process >= 0 ? trace_reader_process(reader, (uint32_t)track->process) : NULL;
 
@@ -139,16 +139,22 @@ static bool is_slice(const struct row *row)
 	return row->has_start && (row->has_end || row->flags & (ROW_UNFINISHED | ROW_CONTINUES));
 }
 
+static bool is_too_deep(const struct row_filter *filter, const struct row *row)
+{
+	if (filter->depth < 0)
+		return false;
+	return filter->deep ? row->deep : row->present & BIT_DEPTH && row->depth >= filter->depth;
+}
+
 bool row_filter_match(const struct row_filter *filter, const struct row *row, const struct trace_reader *reader)
 {
 	size_t size;
 
 	if (filter->types && !(filter->types >> bit_of(row) & 1))
 		return false;
-	if ((filter->thread >= 0 || filter->process >= 0) && !match_track(filter, row, reader))
+	if ((filter->thread >= 0 || filter->process >= 0) && !row_filter_match_track(filter, row->track, reader))
 		return false;
-	if (is_slice(row) && ((filter->depth >= 0 && row->present & BIT_DEPTH && row->depth >= filter->depth) ||
-			      row->end_ns - row->start_ns < filter->shortest_ns))
+	if (is_slice(row) && (is_too_deep(filter, row) || row->end_ns - row->start_ns < filter->shortest_ns))
 		return false;
 	return !filter->name || fnmatch(filter->name, trace_reader_string(reader, row->name, &size), 0) == 0;
 }

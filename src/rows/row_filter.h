@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "rows/row.h"
+#include "rows/row_set.h"
 
 struct row_filter {
 	const char *command;    /* for messages */
@@ -17,6 +18,7 @@ struct row_filter {
 	int64_t thread;         /* -1: all */
 	int64_t process;        /* -1: all */
 	int64_t depth;          /* only slices that are inside fewer than this; -1: all */
+	const struct row_set *deep; /* the others, by their begins; NULL: their recorded depth tells */
 	int64_t shortest_ns;    /* only slices that last this long; 0: all */
 	bool whole_scopes;      /* a scope is one row, as slices of other kinds are */
 	bool windowed;          /* only [from_ns, to_ns), since the start of the trace */
@@ -32,7 +34,8 @@ int row_filter_set_kinds(struct row_filter *filter, const char *list, struct err
 int row_filter_set_window(struct row_filter *filter, const char *window, struct error *err);
 int row_filter_set_range(struct row_filter *filter, double from_ms, double to_ms, struct error *err);
 
-/* Everything but the window, which depends on what the row is. */
+/* Thread and process alone; then everything but the window, which depends on what the row is. */
+bool row_filter_match_track(const struct row_filter *filter, uint32_t number, const struct trace_reader *reader);
 bool row_filter_match(const struct row_filter *filter, const struct row *row, const struct trace_reader *reader);
 
 #endif

@@ -32,6 +32,7 @@ struct walk {
 	bool at_end;    /* all blocks are done */
 
 	const struct trace_batch *batch;
+	size_t block; /* its number */
 	struct record *records;
 	size_t count, capacity;
 	bool disordered; /* records came in another order than by_time() has them */
@@ -52,6 +53,11 @@ static bool in_window(const struct walk *w, int64_t ns)
 static int emit(struct walk *w, const struct row *row)
 {
 	return row_filter_match(w->filter, row, w->reader) ? w->fn(w->arg, row) : 0;
+}
+
+static bool begins_deep(const struct walk *w, uint32_t event)
+{
+	return w->filter->deep && row_set_has(w->filter->deep, w->block, event);
 }
 
 static int by_time(const void *a, const void *b)
@@ -206,6 +212,7 @@ static int emit_event(struct walk *w, const struct record *record)
 
 		row.has_end = true;
 		row.end_ns = since_start(w, (int64_t)((uint64_t)b->time[i] + ticks));
+		row.deep = begins_deep(w, i);
 		return clip(w, &row) ? emit(w, &row) : 0;
 	} else if (b->phase[i] < sizeof phases / sizeof phases[0]) {
 		row.phase = phases[b->phase[i]];
@@ -213,14 +220,17 @@ static int emit_event(struct walk *w, const struct record *record)
 	return in_window(w, ns) ? emit(w, &row) : 0;
 }
 
-/* The fields of the begin, wherever that was, and on top of them those of the end. */
+/* The fields of the begin, wherever that was, and on top of them those of the end; and whether it is too deep. */
 static void add_slice_fields(struct walk *w, struct row *row, const struct trace_slice *slice)
 {
 	const struct row *begin;
 
+	row->deep = slice->depth >= w->filter->depth; /* of one that began before all that is read, nothing else is known */
 	if (slice->batch) {
+		row->deep = begins_deep(w, slice->event);
 		row_add_fields(row, slice->batch, slice->event);
 	} else if ((begin = row_carry_get(&w->carry, slice->track, slice->depth, slice->name))) {
+		row->deep = begin->deep;
 		row->cpu = begin->cpu;
 		row->present = begin->present;
 		memcpy(row->field, begin->field, sizeof row->field);
@@ -292,7 +302,8 @@ static int carry_begins(struct walk *w)
 			row = (struct row){ .track = b->segments[s].track,
 						 .name = b->name[i],
 						 .cpu = b->cpu[i],
-						 .depth = b->depth[i] };
+						 .depth = b->depth[i],
+						 .deep = begins_deep(w, i) };
 			row_add_fields(&row, b, i);
 			rc = row_carry_put(&w->carry, &row);
 		}
@@ -445,6 +456,7 @@ int row_walk(struct trace_reader *reader, const struct row_filter *filter, row_f
 		if (trace_reader_decode(reader, i, &batch, NULL) < 0)
 			continue; /* entered in the reader's report */
 		++*ret_decoded;
+		w.block = i;
 		rc = walk_block(&w, &batch, i + 1 == end);
 		if (filter->progress)
 			filter->progress(filter->progress_arg, i + 1 - first, end - first);

@@ -587,6 +587,20 @@ bool sql_query_text(struct sql_query *q, int column, const char **ret, size_t *r
 	return true;
 }
 
+bool sql_query_blob(struct sql_query *q, int column, const void **ret, size_t *ret_size)
+{
+	const void *data;
+	size_t size;
+
+	if (sqlite3_column_type(q->statement, column) != SQLITE_BLOB)
+		return false;
+	data = sqlite3_column_blob(q->statement, column);
+	size = (size_t)sqlite3_column_bytes(q->statement, column);
+	*ret = data ? data : ""; /* an empty one is NULL */
+	*ret_size = !data ? 0 : size < SQL_TEXT_MAX ? size : SQL_TEXT_MAX;
+	return true;
+}
+
 /* ---- In memory ------------------------------------------------------------------ */
 
 /* Nothing is asked of a statement of our own. */

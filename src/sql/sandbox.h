@@ -100,6 +100,7 @@ bool sql_query_is_integer(struct sql_query *q, int column); /* by its type, as S
 bool sql_query_integer(struct sql_query *q, int column, int64_t *ret);
 bool sql_query_number(struct sql_query *q, int column, double *ret);
 bool sql_query_text(struct sql_query *q, int column, const char **ret, size_t *ret_size);
+bool sql_query_blob(struct sql_query *q, int column, const void **ret, size_t *ret_size); /* as long as a text at most */
 
 /* What SQLite says of the last failure, without the name of the database, and where in the query's text that is (in bytes;
  * -1: nowhere in particular). */

@@ -412,6 +412,179 @@ def test_depth(recorded, tmp_path, kind, depth, expected):
     assert slices_of(kind, export(recorded, kind, "--depth", depth, "--kind", "scope"), tmp_path) == expected
 
 
+def rows_of(trace, where):
+    """Names and lengths of slices, as often as they are there, of host and devices."""
+    sql = f"SELECT name, dur, thread IS NULL AS work, count(*) AS n FROM slices WHERE {where} GROUP BY 1, 2, 3"
+    return {(row["name"], row["dur"], row["work"]): row["n"] for row in json.loads(inferscope("query", "--format", "json", trace, sql).stdout)}
+
+
+def check_depths(trace, folder, kind, depths, *options, where="1"):
+    """An export to a depth has the slices that the timeline says are that deep."""
+    for depth in depths:
+        path = folder / f"deep{SUFFIXES[kind]}"
+        inferscope("export", trace, "--format", kind, "-o", path, "--depth", depth, *options)
+        assert rows_of(path, "process IS NOT NULL AND name NOT LIKE 'Finding %'") == rows_of(trace, f"({where}) AND depth < {depth}"), depth
+
+
+@pytest.fixture(scope="module", name="crossing")
+def make_crossing(tmp_path_factory):
+    """Given whole, the inner ones first: slices that cross, touch, are empty or rounded, are around device work, or far apart in the file."""
+    made = Made()
+    for at in range(0, 900_000, 1000):
+        made.op("innermost", at + 20, 5)
+        made.op("inner", at + 10, 40)
+        made.op("crosses", at + 40, 30)
+        made.op("empty", at + 60, 0)
+        made.op("at the end", at + 100, 0)
+        made.op("rounded", at + 9.5, 90.7)
+        made.op("touches", at + 100, 10)
+        made.op("outer", at, 100)
+        made.kernel("gemm", at + 30, at + 210, 50)
+        made.kernel("overlaps", at + 32, at + 220, 60)
+    for at in range(0, 900_000, 100_000):
+        made.host("user_annotation", "part", at, 100_000)
+        made.device("gpu_user_annotation", "part", at, 90_000)
+    made.host("user_annotation", "run", 0, 900_000)
+    folder = tmp_path_factory.mktemp("crossing")
+    inferscope("import", made.save(folder / "made.json"), "-o", folder / "made.sbt")
+    return folder / "made.sbt"
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_depth_of_slices_given_whole(crossing, tmp_path, kind):
+    check_depths(crossing, tmp_path, kind, (1, 2, 3, 4, 5), "--findings", "off")
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_depth_in_a_window_of_them(crossing, tmp_path, kind):
+    """What reaches into the window is deep by what is around it, as in the whole trace."""
+    check_depths(crossing, tmp_path, kind, (1, 3), "--findings", "off", "--window", "500:510.05", where="ts < 510050000 AND end_ts >= 500000000")
+
+
+@pytest.mark.parametrize("kind", ("chrome", "kineto"))
+def test_depth_beside_findings(crossing, tmp_path, kind):
+    """Then the analysis has the timeline already."""
+    path = tmp_path / "both.json"
+    inferscope("export", crossing, "--format", kind, "-o", path, "--depth", "2", "--findings", "on")
+    found = [event for event in json.loads(path.read_bytes())["traceEvents"] if event["ph"] == "X" and event.get("cat") != "finding"]
+    assert len(found) == sum(rows_of(crossing, "depth < 2").values())
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+@pytest.mark.parametrize("name", ("a100-nccl", "b200-eager-overlaps"))
+def test_depth_of_real_traces(tmp_path, kind, name):
+    trace = tmp_path / "t.sbt"
+    inferscope("import", shared(f"kineto/{name}.json.gz"), "-o", trace)
+    check_depths(trace, tmp_path, kind, (1, 3), "--findings", "off")
+
+
+# ---- Findings ----------------------------------------------------------------------------------
+
+RULE = """
+thresholds:
+  share_least_percent: 1
+rules:
+  - name: everywhere
+    when: summary.end_to_end_latency_us > 0
+    gain: 0.125
+    message: "of the run as a whole"
+"""
+
+
+@pytest.fixture(scope="module", name="waiting")
+def make_waiting(tmp_path_factory):
+    """A device that waits for copies in the first half and for launches in the second, and a rule that always holds."""
+    made = Made()
+    for step in range(40):
+        at = 1000 * step
+        made.op("launcher", at, 900, tid=1 if step < 20 else 2)
+        made.kernel("gemm", at + 800, at + 810, 100, tid=1 if step < 20 else 2)
+        if step < 20:
+            made.copy("HtoD", "Pageable -> Device", at + 10, at + 100, 600, 1 << 20)
+    folder = tmp_path_factory.mktemp("waiting")
+    inferscope("import", made.save(folder / "made.json"), "-o", folder / "made.sbt")
+    (folder / "rules.yaml").write_text(RULE)
+    return folder
+
+
+def marks(folder, kind, tmp_path, *options):
+    """Findings of an export: (id, begin, end), nanoseconds since the start of the trace."""
+    path = tmp_path / f"found{SUFFIXES[kind]}"
+    inferscope("export", folder / "made.sbt", "--format", kind, "-o", path, "--rules-file", folder / "rules.yaml", *options)
+    if kind == "chrome":
+        return sorted((event["args"]["id"], round(float(event["ts"]) * 1000), round((float(event["ts"]) + float(event.get("dur", 0))) * 1000))
+                      for event in json.loads(path.read_bytes())["traceEvents"] if event.get("cat") == "finding")
+    reader = pytest.importorskip("perfetto_reader")
+    return sorted((s.args["id"], s.begin, s.end) for s in reader.read(path).slices if s.category == "inferscope.finding")
+
+
+def names_of_findings(path):
+    return [event for event in json.loads(path.read_bytes())["traceEvents"] if event["name"] == "process_name" and event["args"]["name"] == "findings"]
+
+
+@pytest.mark.parametrize("kind", ("perfetto", "chrome"))
+def test_findings_are_those_of_the_selection(waiting, tmp_path, kind):
+    def clip(found, begin, end):
+        inside = ((name, max(a, begin), min(b, end)) for name, a, b in found)
+        return sorted((name, a, b) for name, a, b in inside if a < b or a == b < end and (name, a, a) in found)
+
+    whole = marks(waiting, kind, tmp_path)
+    assert {"custom:everywhere"} < {name for name, _, _ in whole}
+    places = [mark for mark in whole if mark[0] != "custom:everywhere"]
+    for begin, end in ((0, 5), (30, 35), (100, 110), *((round(b / 1e6, 3) - 0.01, round(b / 1e6, 3) + 0.02) for _, b, _ in places)):
+        found = marks(waiting, kind, tmp_path, "--window", f"{max(begin, 0):.3f}:{end:.3f}")
+        begin, end = round(max(begin, 0) * 1e6), round(end * 1e6)
+        assert [mark for mark in found if mark[0] != "custom:everywhere"] == clip(places, begin, end)
+        assert len(found) - len(clip(places, begin, end)) == (begin < 40_000_000)
+        assert all(begin <= a <= b <= end for _, a, b in found)
+    if kind == "chrome":
+        assert not names_of_findings(tmp_path / "found.json") or found
+
+
+@pytest.mark.parametrize("kind", ("perfetto", "chrome"))
+def test_findings_of_a_thread(waiting, tmp_path, kind):
+    """Only places on it; what is of the run as a whole stays."""
+    whole = marks(waiting, kind, tmp_path)
+    report = json.loads(inferscope("analyze", waiting / "made.sbt", "--format", "json", "-o", "-", "--rules-file", waiting / "rules.yaml").stdout)
+    tracks = json.loads(inferscope("query", "--format", "json", waiting / "made.sbt", "SELECT id, thread FROM tracks").stdout)
+    for tid in (1, 2, 7):
+        wanted = {track["id"] for track in tracks if track["thread"] == tid}
+        there = {f["id"] for f in report["findings"] if any(example["track"] in wanted for example in f["examples"])}
+        assert bool(there) == (tid != 7)
+        found = marks(waiting, kind, tmp_path, "--thread", tid)
+        assert {name for name, _, _ in found} == there | {"custom:everywhere"} and set(found) <= set(whole)
+
+
+@pytest.mark.parametrize("options", [(), ("--communication", "gemm*")], ids=("usual", "communication"))
+def test_findings_are_those_of_the_analysis(waiting, tmp_path, options):
+    """By the same settings, wherever they come from: a margin of the environment, patterns, a file of rules."""
+    trace, other, margin = tmp_path / "both.sbt", Made(rank=1), tmp_path / "margin.yaml"
+    other.op("elsewhere", 0, 10)
+    inferscope("import", waiting / "made.json", other.save(tmp_path / "other.json"), "-o", trace)  # of two clocks, whose errors nobody knows
+    margin.write_text("rules:\n  - name: margin\n    when: 1\n    gain: (SELECT max(assumed_error_us) FROM clock) / 100\n    message: of clocks\n")
+    with_rules = ("--rules-file", waiting / "rules.yaml", "--rules-file", margin, *options)
+    environment = {**os.environ, "INFERSCOPE_SYNC_ERROR_MARGIN_US": "5"}
+    report = json.loads(inferscope("analyze", trace, "--format", "json", "-o", "-", *with_rules, env=environment).stdout)
+    expected = [(f["kind"], pytest.approx(f["gain_percent"], abs=0.006), f["confidence"]) for f in report["findings"]]
+    rows = json.loads(inferscope("query", "--format", "json", *with_rules, trace, "SELECT * FROM findings", env=environment).stdout)
+    assert [(row["kind"], 100 * row["gain"], round(row["confidence"], 3)) for row in rows] == expected
+    assert ("custom", 12.5, 0.5) in expected and ("custom", 5, 0.5) in expected
+    inferscope("export", trace, "-o", tmp_path / "t.json", *with_rules, env=environment)
+    found = {event["args"]["id"]: event["args"] for event in json.loads((tmp_path / "t.json").read_bytes())["traceEvents"]
+             if event.get("cat") == "finding"}
+    assert [(name, 100 * args["gain"]) for name, args in found.items()] == [(f["id"], pytest.approx(f["gain_percent"], abs=0.006))
+                                                                            for f in report["findings"]]
+
+
+@pytest.mark.parametrize("options", [("--rules-file", "nowhere.yaml"), ("--communication", "!")], ids=" ".join)
+def test_settings_that_are_wrong(waiting, tmp_path, options):
+    trace = waiting / "made.sbt"
+    said = inferscope("analyze", trace, *options, status=2).stderr
+    assert inferscope("export", trace, "-o", tmp_path / "t.json", *options, status=2).stderr == said.replace(b"analyze:", b"export:")
+    assert inferscope("query", trace, *options, "SELECT 1", status=2).stderr == said.replace(b"analyze:", b"query:")
+    assert not os.listdir(tmp_path)
+
+
 @pytest.mark.parametrize("options", [(), ("--window", "1.015:1.025"), ("--name", "o*"), ("--thread", "2"), ("--kind", "op,runtime_call")],
                          ids=" ".join)
 def test_dump_means_the_same(made, tmp_path, options):

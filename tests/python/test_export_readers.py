@@ -1,10 +1,12 @@
-"""What `inferscope export` writes, read by the tools it is for: speedscope itself in a browser, pprof-format, flamegraph.pl."""
+"""What `inferscope export` writes, read by the tools it is for: speedscope itself in a browser, pprof-format, flamegraph.pl, and the
+Firefox Profiler by its own command line."""
 
 import json
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
@@ -116,7 +118,47 @@ def test_flamegraph(made):
     assert done.stderr == b""
 
 
-# ---- The Firefox Profiler, as its format is documented -------------------------------------------
+# ---- The Firefox Profiler, by the code of its own ------------------------------------------------
+
+@pytest.fixture(name="profiler")
+def start_profiler(tmp_path):
+    """Loads a profile into a session of profiler-cli, and asks it."""
+    program = MODULES / "@firefox-devtools" / "profiler-cli" / "dist" / "profiler-cli.js"
+    if not shutil.which("node") or not program.exists():
+        pytest.skip("@firefox-devtools/profiler-cli is not here: make .venv/web/.ready")
+    if int(subprocess.check_output(["node", "--version"], text=True).lstrip("v").partition(".")[0]) < 20:
+        pytest.skip("@firefox-devtools/profiler-cli wants a newer node")
+    with tempfile.TemporaryDirectory(prefix="fxp-") as sessions:  # the path of a socket in it has to be short
+        environment = {**os.environ, "PROFILER_CLI_SESSION_DIR": sessions, "PROFILER_CLI_NO_SYMBOLICATE": "1"}
+
+        def ask(*arguments):
+            done = subprocess.run(["node", program, *arguments, "--session", "ours"], capture_output=True, check=False, timeout=60, env=environment,
+                                  cwd=tmp_path, stdin=subprocess.DEVNULL)
+            assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
+            return done.stdout
+        try:
+            yield ask
+        finally:
+            subprocess.run(["node", program, "stop", "ours"], capture_output=True, check=False, timeout=60, env=environment)
+
+
+@pytest.mark.parametrize("weight", ["wall", "gpu"])
+def test_firefox_profiler(made, tmp_path, profiler, weight):
+    """Its code upgrades the profile to what it has now, and sums up the same times, in milliseconds."""
+    path = tmp_path / "made.firefox.json"
+    path.write_bytes(export(made, "firefox", "--weight", weight))
+    profiler("load", str(path))
+    answer = json.loads(profiler("thread", "functions", "--json", "--limit", "100"))
+    assert answer["weightType"] == "tracing-ms"
+    times = {f["name"]: (pytest.approx(f["totalSamples"]), pytest.approx(f["selfSamples"])) for f in answer["functions"]}
+    if weight == "gpu":
+        assert times == {"outer": (0.07, 0), "inner": (0.07, 0), "cudaLaunchKernel": (0.07, 0), "gemm": (0.07, 0.07)}
+    else:
+        assert (times["outer"], times["inner"], times["cudaLaunchKernel"]) == ((0.1, 0.06), (0.04, 0.038), (0.002, 0.002))
+        assert list(times.values()).count((0.05, 0.05)) == len(HOSTILE) == len(times) - 3
+
+
+# ---- The same, as its format is documented --------------------------------------------------------
 
 @pytest.mark.parametrize("weight", ["wall", "gpu"])
 def test_firefox(tmp_path, weight):

@@ -195,6 +195,24 @@ def test_csv_and_json(made, tmp_path):
     assert json.loads(inferscope("query", "--format", "json", made, "SELECT 1 WHERE 0").stdout) == []
 
 
+def test_columns_of_one_name(made):
+    """A key is there once; one that somebody else has is not taken."""
+    assert ask(made, "SELECT 1 AS n, 2 AS n, 3 AS n_2, 4 AS n") == [{"n": 1, "n_3": 2, "n_2": 3, "n_4": 4}]
+    out = inferscope("query", "--format", "csv", made, "SELECT 1 AS n, 2 AS n").stdout
+    assert out == b"n,n\n1,2\n"
+    joined = ask(made, "SELECT * FROM steps a JOIN steps b ON a.number = b.number LIMIT 1")[0]
+    assert joined["number"] == joined["number_2"] and len(joined) == 2 * len(ask(made, "SELECT * FROM steps LIMIT 1")[0])
+
+
+def test_bytes(made):
+    """As SQL writes them, whatever the format."""
+    sql = "SELECT x'00ff10' AS some, x'' AS none, NULL AS unknown, CAST('é' AS BLOB) AS text"
+    assert ask(made, sql) == [{"some": "x'00ff10'", "none": "x''", "unknown": None, "text": "x'c3a9'"}]
+    assert inferscope("query", "--format", "csv", made, sql).stdout == b"some,none,unknown,text\nx'00ff10',x'',,x'c3a9'\n"
+    assert inferscope("query", made, sql).stdout.splitlines()[2] == b"x'00ff10'  x''            x'c3a9'"
+    assert len(inferscope("query", made, f"SELECT x'{'ab' * 5000}' AS long").stdout.splitlines()[2]) <= 103
+
+
 @pytest.mark.parametrize("name", ["\x1b[31mred", "a\nb", "nul\0byte", "\ud800", "‮txet", "x" * 5000, "=cmd()", "'; DROP TABLE x"])
 def test_hostile_names(tmp_path, name):
     made = Made()
@@ -287,6 +305,43 @@ def test_python(made, api):
     rows = api.query(made, "SELECT name, count(*) AS n FROM slices WHERE device = 0 GROUP BY name")
     assert rows == [("Memcpy DtoH (Device -> Pageable)", 2), ("gemm", 4)] and rows.columns == ("name", "n")
     assert rows.dicts()[1] == {"name": "gemm", "n": 4}
+    rows = api.query(made, "SELECT 1 AS n, x'00ff' AS n, 3 AS n_2")
+    assert rows == [(1, b"\x00\xff", 3)] and rows.columns == ("n", "n", "n_2") and rows.dicts() == [{"n": 1, "n_3": b"\x00\xff", "n_2": 3}]
+
+
+def test_python_finds_what_the_analysis_finds(made, tmp_path, api, monkeypatch):
+    """By rules and patterns that are given, and by the settings of the environment."""
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("rules:\n  - name: always\n    when: 1\n    gain: 0.25\n    message: always\n")
+    sql = "SELECT kind, gain FROM findings ORDER BY id"
+    analyzer = importlib.import_module("inferscope.analyzer")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+    def check(*options, **settings):
+        expected = [tuple(row.values()) for row in ask(made, sql, *options)]
+        assert api.query(made, sql, **settings) == expected
+        report = analyzer.BottleneckAnalyzer(trace=made, **settings).analyze()
+        assert [f["kind"] for f in report["findings"]] == [kind for kind, _ in expected]
+        api.export(made, tmp_path / "t.json", **settings)
+        found = {event["args"]["id"]: event["args"]["gain"] for event in json.loads((tmp_path / "t.json").read_bytes())["traceEvents"]
+                 if event.get("cat") == "finding"}
+        assert list(found) == [f["id"] for f in report["findings"]] and list(found.values()) == pytest.approx([g for _, g in expected])
+        states = "SELECT state, sum(dur) AS t FROM device_states GROUP BY state"
+        assert api.query(made, states, **settings).dicts() == ask(made, states, *options)
+        return expected, api.query(made, states, **settings)
+
+    usual = check()
+    assert ("custom", 0.25) in check("--rules-file", rules, rules_files=[rules])[0] and ("custom", 0.25) not in usual[0]
+    given = check("--communication", "gemm", communication=["gemm"])
+    assert given[1] != usual[1]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inferscope").mkdir()
+    (tmp_path / "inferscope" / "config.yaml").write_text("communication: gemm\n")
+    assert check() == given
+    with pytest.raises(ValueError, match="cannot read the rules"):
+        api.query(made, "SELECT 1", rules_files=tmp_path / "nowhere.yaml")
+    with pytest.raises(ValueError, match="cannot be taken"):
+        api.export(made, tmp_path / "u.json", communication=["!"])
 
 
 def test_python_says_what_is_wrong(made, tmp_path, api):

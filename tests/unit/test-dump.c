@@ -378,6 +378,64 @@ static void filters(void **state)
 	end_trace();
 }
 
+/* b is around c, and goes on in the next block, where d follows. */
+static void deep_trace(void)
+{
+	begin_trace();
+	put(0, 10, EVENT_OP, PHASE_BEGIN, names[1], 0, NULL, 0);
+	put(0, 20, EVENT_OP, PHASE_BEGIN, names[2], 1, NULL, 0);
+	next_block();
+	put(0, 30, EVENT_OP, PHASE_END, names[2], 1, NULL, 0);
+	put(0, 40, EVENT_OP, PHASE_END, names[1], 0, NULL, 0);
+	put(0, 50, EVENT_OP, PHASE_BEGIN, names[3], 0, NULL, 0);
+	put(0, 60, EVENT_OP, PHASE_END, names[3], 0, NULL, 0);
+	fixture_finish(&f);
+}
+
+/* A set tells which slices are too deep, by their begins, and then recorded depths do not. */
+static void depths_may_come_from_elsewhere(void **state)
+{
+	struct row_filter filter = ROW_FILTER_INIT;
+	struct row_set deep = { 0 };
+
+	(void)state;
+	deep_trace();
+	filter.depth = 1;
+	assert_int_equal(count_lines(&filter), 2);
+	filter.deep = &deep;
+	assert_int_equal(count_lines(&filter), 3);
+	assert_int_equal(row_set_add(&deep, 0, 0), 0);
+	assert_int_equal(count_lines(&filter), 2);
+	assert_int_equal(row_set_add(&deep, 1, 2), 0);
+	assert_int_equal(count_lines(&filter), 1);
+	filter.name = "c";
+	assert_int_equal(count_lines(&filter), 1);
+	filter.depth = -1;
+	filter.name = NULL;
+	assert_int_equal(count_lines(&filter), 3);
+	row_set_release(&deep);
+	end_trace();
+}
+
+static void sets_of_events(void **state)
+{
+	struct row_set set = { 0 };
+
+	(void)state;
+	assert_false(row_set_has(&set, 0, 0));
+	assert_int_equal(row_set_add(&set, 1000, 262143), 0);
+	assert_int_equal(row_set_add(&set, 3, 64), 0);
+	assert_true(row_set_has(&set, 1000, 262143));
+	assert_true(row_set_has(&set, 3, 64));
+	assert_false(row_set_has(&set, 3, 63));
+	assert_false(row_set_has(&set, 3, UINT32_MAX));
+	assert_false(row_set_has(&set, 1000, 262142));
+	assert_false(row_set_has(&set, 999, 64));
+	assert_false(row_set_has(&set, SIZE_MAX, 64));
+	row_set_release(&set);
+	row_set_release(&set);
+}
+
 static void csv_has_the_same_columns_everywhere(void **state)
 {
 	struct row_filter all = ROW_FILTER_INIT;
@@ -543,6 +601,8 @@ int main(void)
 		cmocka_unit_test(what_never_ended_is_said),
 		cmocka_unit_test(a_window_has_what_encloses_it),
 		cmocka_unit_test(filters),
+		cmocka_unit_test(depths_may_come_from_elsewhere),
+		cmocka_unit_test(sets_of_events),
 		cmocka_unit_test(csv_has_the_same_columns_everywhere),
 		cmocka_unit_test(functions_and_tasks),
 		cmocka_unit_test(summaries_count_everything),

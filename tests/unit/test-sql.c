@@ -98,6 +98,29 @@ static void test_cells_are_what_they_are(void **state)
 	sql_close(NULL);
 }
 
+static void test_bytes(void **state)
+{
+	struct sql *s = open_made("CREATE TABLE made(a, b, c, d); INSERT INTO made VALUES (x'00ff', x'', 'text', NULL);");
+	struct error err = { 0 };
+	struct sql_query *q;
+	const void *data;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(sql_query(s, &q, "made", "SELECT a, b, c, d FROM made", &err), 0);
+	assert_int_equal(sql_query_step(q, &err), 1);
+	assert_true(sql_query_blob(q, 0, &data, &size));
+	assert_int_equal(size, 2);
+	assert_memory_equal(data, "\0\xff", 2);
+	assert_true(sql_query_blob(q, 1, &data, &size));
+	assert_int_equal(size, 0);
+	assert_non_null(data);
+	assert_false(sql_query_blob(q, 2, &data, &size));
+	assert_false(sql_query_blob(q, 3, &data, &size));
+	sql_query_free(q);
+	sql_close(s);
+}
+
 static void test_tables_and_columns(void **state)
 {
 	struct sql *s = open_made("CREATE TABLE real(id INTEGER PRIMARY KEY, a, made AS (abs(a)), kept AS (a + 1) STORED);"
@@ -529,6 +552,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cells_are_what_they_are),
+		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_tables_and_columns),
 		cmocka_unit_test(test_what_is_refused),
 		cmocka_unit_test(test_generated_columns_have_limits),

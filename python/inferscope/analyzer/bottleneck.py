@@ -21,7 +21,7 @@ def _exact(event):
     return {**event, **times}
 
 
-def _shipped_rules():
+def shipped_rules():
     """The file of rules that comes with us: in a wheel in the package, else in share/ of where that was built or installed."""
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if os.path.isfile(os.path.join(folder, "rules.yaml")):
@@ -43,7 +43,8 @@ class BottleneckAnalyzer:
     timeline: events as Profiler.get_unified_timeline() and TimelineMerger.merge() give them, dictionaries with
         event_type, name, start_us, end_us and so on.
     trace: the path of a trace of any format that `inferscope analyze` reads, or several, one for each rank.
-    communication: patterns of device work that is communication besides the well-known kinds; "!PATTERN" is not.
+    communication: patterns of device work that is communication besides the well-known kinds; "!PATTERN" is not.  Without any, those
+        of the configuration, which the analysis follows in everything else, too.
     rules_files: files of rules (docs/rules.md), besides ours and those of the user's configuration folder.
     """
 
@@ -53,7 +54,7 @@ class BottleneckAnalyzer:
         self._timeline = None if timeline is None else list(timeline)
         self._trace = trace
         self._communication = [pattern.encode() for pattern in communication]
-        self._rules = [os.fsencode(_shipped_rules()), *(_paths(rules_files) if rules_files else ())]
+        self._rules = [os.fsencode(shipped_rules()), *(_paths(rules_files) if rules_files else ())]
 
     @contextlib.contextmanager
     def _files(self):

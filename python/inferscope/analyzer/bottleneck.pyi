@@ -3,6 +3,8 @@ from typing import Any, Iterable, Mapping, Optional, Union
 
 _Path = Union[str, bytes, os.PathLike[str]]
 
+def shipped_rules() -> str: ...
+
 class BottleneckAnalyzer:
     def __init__(self, timeline: Optional[Iterable[Mapping[str, Any]]] = None, *,
                  trace: Union[None, _Path, Iterable[_Path]] = None, communication: Iterable[str] = (),
