@@ -3,6 +3,8 @@
  */
 import { readPalette } from './colors.js';
 
+/** What has colours: a page. @typedef {{palette: import('./colors.js').Palette, emit: (topic: 'palette') => void}} Painted */
+
 const STORED = 'inferscope-theme';
 
 /** @returns {string} light, dark, or nothing */
@@ -15,14 +17,14 @@ function isDark() {
 	return chosenTheme() ? chosenTheme() === 'dark' : window.matchMedia('(prefers-color-scheme: dark)').matches;
 }
 
-/** @param {import('./app.js').App} app */
+/** @param {Painted} app */
 export function refreshPalette(app) {
 	app.palette = readPalette();
 	app.emit('palette');
 }
 
 /**
- * @param {import('./app.js').App} app
+ * @param {Painted} app
  * @param {string} theme light, dark, or nothing for what the system has
  */
 export function setTheme(app, theme) {
@@ -33,7 +35,7 @@ export function setTheme(app, theme) {
 	refreshPalette(app);
 }
 
-/** @param {import('./app.js').App} app */
+/** @param {Painted} app */
 export function toggleTheme(app) {
 	const theme = isDark() ? 'light' : 'dark';
 
@@ -54,7 +56,7 @@ export function storedTheme() {
 	}
 }
 
-/** @param {import('./app.js').App} app */
+/** @param {Painted} app */
 export function watchSystem(app) {
 	for (const query of ['(prefers-color-scheme: dark)', '(forced-colors: active)'])
 		window.matchMedia(query).addEventListener('change', () => refreshPalette(app));

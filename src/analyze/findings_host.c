@@ -21,7 +21,6 @@
 #include "base/array.h"
 
 #define CONFIDENCE_LEAST 0.5 /* below, it is not said */
-#define SLOT_NS 10000000.0   /* of sampling */
 #define CALIBRATION 0.5      /* of the doubt: of 69 findings that came first, 67 were right, at a mean of 0.71 without it */
 #define MODEL_LEAST 0.05     /* of the window in operators: there is a model */
 
@@ -282,7 +281,7 @@ void claim_removal(struct host_cells *c, struct host_claim *claim, bool eliminat
 /* Half the width of the range that samples leave for a share. */
 static double spread(const struct host_cells *c, double s, bool exact)
 {
-	double n = (double)c->span / SLOT_NS;
+	double n = (double)c->span / c->h->load.interval;
 
 	return exact || n < 1 ? 0 : 1.64 * sqrt(fmax(0, s * (1 - s)) / n);
 }

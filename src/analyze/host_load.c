@@ -7,6 +7,7 @@
 #include "base/varint.h"
 
 #define BUSY_THREAD 0.1
+#define SLOT_NS 10000000 /* between looks at threads, where the trace does not say */
 
 /* The number of a text; TIMELINE_NONE when the trace does not have it. */
 static uint32_t string_number(const struct timeline *t, const char *text)
@@ -125,10 +126,14 @@ static double cores(const struct timeline *t, uint8_t kind, const char *name, in
 	return rate(t, kind, TIMELINE_NONE, name, from, to) / 1e9;
 }
 
-static void take_cpus(void *arg, const char *key, int64_t value)
+static void take_sampling(void *arg, const char *key, int64_t value)
 {
+	struct host_load *load = arg;
+
 	if (strcmp(key, "cpus") == 0 && value > 0)
-		*(double *)arg = (double)value;
+		load->cpus = (double)value;
+	else if (strcmp(key, "interval_ns") == 0 && value > 0)
+		load->interval = (double)value;
 }
 
 /* Integers of the map that the recorder wrote about its looking. */
@@ -217,8 +222,8 @@ int host_load_find(struct host_load *load, const struct analysis_host *h, const 
 {
 	double busy, user, system, quota;
 
-	*load = (struct host_load){ .cpus = NAN };
-	each_sampling(t, take_cpus, &load->cpus);
+	*load = (struct host_load){ .cpus = NAN, .interval = SLOT_NS };
+	each_sampling(t, take_sampling, load);
 	load->tree = cores(t, TRACK_STATES, "run_ns", from, to);
 	load->demand = load->tree + cores(t, TRACK_STATES, "queue_ns", from, to);
 	busy = cores(t, TRACK_HOST, "host_busy_ns", from, to);

@@ -4,311 +4,32 @@
  * The exit status is the program's own.  All that we say goes to standard
  * error, and only before the program starts or after it has ended.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "base/text.h"
+#include "cmd/apply.h"
 #include "cmd/builtin.h"
 #include "cmd/command.h"
-#include "cmd/install_path.h"
 #include "cmd/options.h"
 #include "cmd/recording.h"
-#include "cmd/run_ending.h"
-#include "cmd/run_nsys.h"
-#include "record/doors.h"
-
-#define LOG_TAG "run"
-
-/* ---- What to run ------------------------------------------------------------- */
-
-static bool is_script(const char *argument)
-{
-	size_t n = strlen(argument);
-
-	return n > 3 && strcmp(argument + n - 3, ".py") == 0;
-}
-
-static const char *python(char *path, size_t size)
-{
-	const char *venv = getenv("VIRTUAL_ENV");
-
-	if (venv && venv[0] == '/') {
-		snprintf(path, size, "%s/bin/python", venv);
-		if (access(path, X_OK) == 0)
-			return path;
-	}
-	return "python3";
-}
-
-/* A script that is not there: the exit code is a shell's. */
-static int check_script(const char *script)
-{
-	struct stat st;
-
-	if (stat(script, &st) != 0)
-		return errno == EACCES ? fail(126, "cannot read the script %s: %s", script, strerror(errno)) :
-					 fail(127, "there is no script %s", script);
-	if (S_ISDIR(st.st_mode))
-		return fail(126, "cannot run %s: it is a directory", script);
-	if (access(script, R_OK) != 0)
-		return fail(126, "cannot read the script %s: %s", script, strerror(errno));
-	return 0;
-}
-
-/* The command line to execute: SCRIPT.py, -m and -c get an interpreter in front.  Allocated; NULL and *ret_status set
- * when it cannot be run. */
-static char **make_command(int count, char **arguments, char *interpreter, size_t size, int *ret_status)
-{
-	bool script = is_script(arguments[0]);
-	bool needs_python = script || strcmp(arguments[0], "-m") == 0 || strcmp(arguments[0], "-c") == 0;
-	char **argv;
-	int n = 0;
-
-	*ret_status = script ? check_script(arguments[0]) : 0;
-	if (*ret_status)
-		return NULL;
-	argv = calloc((size_t)count + 2, sizeof *argv);
-	if (!argv) {
-		*ret_status = fail(EXIT_ENVIRONMENT, "out of memory");
-		return NULL;
-	}
-	if (needs_python)
-		argv[n++] = (char *)python(interpreter, size);
-	for (int i = 0; i < count; i++)
-		argv[n++] = arguments[i];
-	return argv;
-}
-
-static int run_unrecorded(char *const argv[])
-{
-	int code;
-
-	execvp(argv[0], argv);
-	code = errno;
-	return fail(code == ENOENT ? 127 : 126, "cannot run %s: %s", argv[0], strerror(code));
-}
-
-/* ---- What to say ------------------------------------------------------------- */
-
-static void print_losses(const struct recorder_result *r)
-{
-	char a[32];
-
-	if (r->totals.lost == 0 && r->dropped == 0)
-		fprintf(stderr, ", none lost");
-	if (r->totals.lost)
-		fprintf(stderr, ", %s lost", text_group_digits(a, r->totals.lost));
-	if (r->dropped)
-		fprintf(stderr, ", the oldest %s dropped as asked", text_group_digits(a, r->dropped));
-}
-
-static void print_counts(const struct recorder_result *r, uint64_t kept)
-{
-	char a[32];
-
-	fprintf(stderr, "%s events of %u process%s and %u thread%s", text_group_digits(a, kept), r->totals.processes,
-		r->totals.processes == 1 ? "" : "es", r->totals.threads, r->totals.threads == 1 ? "" : "s");
-	print_losses(r);
-}
-
-static void print_closing_line(const struct recorder_result *r, const char *trace)
-{
-	uint64_t kept = r->totals.recorded - (r->dropped < r->totals.recorded ? r->dropped : r->totals.recorded);
-	char b[32];
-	struct buffer name = BUFFER_INIT;
-
-	fprintf(stderr, "inferscope: ");
-	if (r->totals.processes == 0 && r->totals.refused_processes == 0)
-		fprintf(stderr, "nothing to record: the program uses neither Python nor inferscope.h, or may not load the runtime "
-				"(it is static, has raised privileges, or is a Python that 'inferscope doctor' does not list)");
-	else
-		print_counts(r, kept);
-	(void)text_append_terminal(&name, trace, strlen(trace), 0);
-	fprintf(stderr, "; trace in %.*s (%s", (int)name.size, (const char *)name.data, text_byte_size(b, r->trace_bytes));
-	if (kept)
-		fprintf(stderr, ", %.1f bytes an event", (double)r->trace_bytes / (double)kept);
-	fprintf(stderr, ")\n");
-	buffer_release(&name);
-}
-
-static void print_warning(void *arg, const char *sentence)
-{
-	(void)arg;
-	warning("%s", sentence);
-}
-
-/* The option with which a Python ignores the environment (-I, -E) or what it finds through it (-S); NULL: none. */
-static const char *door_shutter(char *const argv[])
-{
-	const char *slash = strrchr(argv[0], '/');
-
-	if (strncmp(slash ? slash + 1 : argv[0], "python", 6) != 0)
-		return NULL;
-	for (size_t i = 1; argv[i] && argv[i][0] == '-' && argv[i][1] && argv[i][1] != '-'; i++) {
-		size_t n = strcspn(argv[i] + 1, "cmXWIES");
-
-		switch (argv[i][1 + n]) {
-		case 'I':
-		case 'E':
-		case 'S':
-			return argv[i];
-		case 'X':
-		case 'W':
-			i += argv[i][2 + n] == '\0' && argv[i + 1];
-			break;
-		case 'c':
-		case 'm':
-			return NULL;
-		}
-	}
-	return NULL;
-}
-
-static void print_shut_door(char *const argv[])
-{
-	const char *option = door_shutter(argv);
-
-	if (option)
-		warning("Python's calls are not recorded: with %s it does not look where inferscope tells it to", option);
-}
-
-static void print_taken_doors(const char *runtime)
-{
-	char sentence[LOG_MESSAGE_MAX];
-
-	for (size_t i = 0; doors_taken(i, runtime, sentence, sizeof sentence); i++)
-		if (sentence[0])
-			warning("%s", sentence);
-}
-
-/* ---- The command ------------------------------------------------------------- */
-
-/* What our runtime and our Python package read, where it is not what they assume, or not what they would inherit. */
-static int make_variables(const struct config *config, struct variables *variables)
-{
-	static const enum config_key keys[] = { CONFIG_CALLS,  CONFIG_C_CALLS, CONFIG_OPS,
-						CONFIG_SHAPES, CONFIG_INCLUDE, CONFIG_EXCLUDE };
-	int rc = 0;
-
-	for (size_t i = 0; i < sizeof keys / sizeof keys[0] && rc == 0; i++) {
-		const struct config_key_info *info = &config_keys[keys[i]];
-		const struct config_value *value = config_value(config, keys[i]);
-		bool flag = info->type == CONFIG_BOOL;
-
-		if (strcmp(value->text, info->initial) != 0 || getenv(info->environment))
-			rc = variables_set(variables, info->environment, !flag ? value->text : value->number ? "1" : "0");
-	}
-	if (rc == 0 && config_integer(config, CONFIG_GPU) != CONFIG_GPU_AUTO) /* a profiler inside is to leave GPUs alone, too */
-		rc = variables_set(variables, config_keys[CONFIG_GPU].environment, "off");
-	return rc;
-}
-
-/* nsys: has what else records the program; NULL: nothing does. */
-static int record_with(const struct config *config, struct recorder_options *options, const struct run_nsys *nsys)
-{
-	struct recorder_result result;
-	struct error err = { 0 };
-	sigset_t mask;
-
-	sigprocmask(SIG_SETMASK, NULL, &mask);
-	if (recorder_run(options, &result, &err) != 0)
-		return fail_with(&err, EXIT_ENVIRONMENT);
-	recording_warnings(&result, print_warning, NULL);
-	print_shut_door(options->command);
-	if (nsys) {
-		result.exit_status = run_nsys_status(nsys, result.exit_status);
-		run_nsys_join(nsys, options->trace_path, &result, &mask);
-	}
-	if (config_integer(config, CONFIG_LOG_LEVEL) <= LOG_LEVEL_INFO)
-		print_taken_doors(options->runtime_path);
-	run_ending(config, &result, &mask);
-	print_closing_line(&result, options->trace_path);
-	return result.exit_status;
-}
-
-static int record(const struct config *config, char *const argv[])
-{
-	struct recorder_options options = recording_settings(config);
-	struct variables variables = { NULL, 0 };
-	struct run_nsys nsys = RUN_NSYS_INIT;
-	char *runtime = recording_runtime(), *door = install_path_door();
-	bool by_nsys = options.gpu == CONFIG_GPU_NSYS;
-	int status = runtime ? 0 : EXIT_ENVIRONMENT;
-
-	if (!door)
-		log_debug("there is no folder with our sitecustomize.py, so Python is not recorded");
-	if (status == 0 && by_nsys)
-		status = run_nsys_prepare(&nsys, argv);
-	options.argv = by_nsys ? nsys.argv : argv;
-	options.command = argv;
-	options.runtime_path = runtime;
-	options.python_door = door;
-	options.variables = &variables;
-	options.leave_streams = true;
-	if (status == 0 && make_variables(config, &variables) != 0)
-		status = fail(EXIT_ENVIRONMENT, "out of memory");
-	else if (status == 0)
-		status = record_with(config, &options, by_nsys ? &nsys : NULL);
-	run_nsys_release(&nsys);
-	variables_release(&variables);
-	free(door);
-	free(runtime);
-	return status;
-}
-
-static int run(struct config *config, int count, char **arguments)
-{
-	char interpreter[4096];
-	int status = command_config(config);
-	char **argv;
-
-	if (status == 0)
-		status = run_ending_check(config);
-	if (status)
-		return status;
-	argv = make_command(count, arguments, interpreter, sizeof interpreter, &status);
-	if (!argv)
-		return status;
-	if (config_bool(config, CONFIG_ENABLED)) {
-		status = record(config, argv);
-	} else {
-		warning("not recording, because the setting 'enabled' is off");
-		status = run_unrecorded(argv);
-	}
-	free(argv);
-	return status;
-}
+#include "cmd/run_program.h"
 
 int cmd_run(int argc, char **argv)
 {
 	struct config config;
+	struct run_company company = { 0 };
 	const struct option_row rows[] = {
 		OPTION_CONFIG(0, "report", "FILE", &config, CONFIG_REPORT,
 			      "where the report goes, as .md, .html, .txt or .json; report.md unless given, none for no analysis"),
 		RECORDING_OPTIONS(&config),
-		OPTION_CONFIG(0, "gpu", "auto|off|nsys", &config, CONFIG_GPU,
-			      "how to record what GPUs do: auto, with CUPTI and as a layer of OpenCL, unless given; off, not at all; nsys, "
-			      "with Nsight Systems, which must be installed"),
+		RUN_OPTION_GPU(&config),
 		OPTION_CONFIG(0, "calls", "on|off", &config, CONFIG_CALLS, "record calls of Python functions; on unless given"),
-		OPTION_SWITCH(0, "c-calls", &config, CONFIG_C_CALLS, "record calls from Python of functions written in C as well"),
-		OPTION_CONFIG(0, "include", "PATTERNS", &config, CONFIG_INCLUDE,
-			      "record only these Python functions: globs, with commas between them, over module.function, or over "
-			      "the file when there is a '/' in it"),
-		OPTION_CONFIG(0, "exclude", "PATTERNS", &config, CONFIG_EXCLUDE, "leave these out, of those"),
-		OPTION_CONFIG(0, "ops", "on|off", &config, CONFIG_OPS, "record operators of PyTorch; on unless given"),
-		OPTION_SWITCH(0, "shapes", &config, CONFIG_SHAPES, "record the shapes of what operators are given as well"),
-		OPTION_CONFIG(0, "log-level", "LEVEL", &config, CONFIG_LOG_LEVEL, "what to tell: debug, info, warn or error"),
-		OPTION_CONFIG(0, "color", "auto|always|never", &config, CONFIG_COLOR,
-			      "colours on standard error; auto, on a terminal, unless given"),
+		RUN_OPTIONS(&config),
+		OPTION_TEXT(0, "apply", "ADVICE", &company.apply,
+			    "follow advice about the program's environment, with commas between: " APPLY_NAMES
+			    "; what that changes is said, and variables that are set stay as they are"),
 		OPTION_END,
 	};
 	const struct options options = {
 		.command = "run",
-		.arguments = "[options] [--] SCRIPT.py|-m MODULE|-c CODE|COMMAND [ARGUMENTS]",
+		.arguments = RUN_ARGUMENTS,
 		.description = "Runs a program, records what it does, and what its children do, into a trace, and says at the end "
 			       "what limited it and what to change first, with a report of the rest. A Python script, module or code "
 			       "runs under the active virtual environment's interpreter, else python3; anything else is executed "
@@ -319,10 +40,11 @@ int cmd_run(int argc, char **argv)
 			    "  inferscope run ./infer --prompt hello\n"
 			    "  inferscope run --trace night.sbt --report night.md --last 60 ./serve\n"
 			    "  inferscope run --gpu nsys generate.py\n"
+			    "  inferscope run --apply threads,allocator train.py\n"
 			    "  inferscope run --overflow block -- ./burst --threads 8\n",
 		.rows = rows,
 		.stop_at_argument = true,
-		.argument_letters = "mc",
+		.argument_letters = RUN_ARGUMENT_LETTERS,
 	};
 	int count, status;
 
@@ -332,7 +54,9 @@ int cmd_run(int argc, char **argv)
 	if (count < 1)
 		status = fail(EXIT_USAGE, "run: expected a program to run, as in 'inferscope run ./infer'");
 	else
-		status = run(&config, count, argv + 1);
+		status = command_config(&config);
+	if (count >= 1 && status == 0)
+		status = run_program(&config, count, argv + 1, &company);
 	config_release(&config);
 	return status;
 }

@@ -1,6 +1,7 @@
 /* command.c - see command.h. */
 #include "cmd/command.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -29,6 +30,32 @@ bool command_color(int fd)
 	return isatty(fd) && term && strcmp(term, "dumb") != 0;
 }
 
+#define HELD_MAX (64u << 10)
+static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct buffer held = BUFFER_INIT;
+static bool holding;
+
+static void write_message(const struct buffer *line)
+{
+	pthread_mutex_lock(&held_lock);
+	if (!holding)
+		file_write_all(STDERR_FILENO, line->data, line->size); /* nobody is left to tell if this fails */
+	else if (held.size + line->size <= HELD_MAX)
+		(void)buffer_append(&held, line->data, line->size);
+	pthread_mutex_unlock(&held_lock);
+}
+
+void command_hold_messages(bool hold)
+{
+	pthread_mutex_lock(&held_lock);
+	holding = hold;
+	if (!hold && held.size > 0)
+		file_write_all(STDERR_FILENO, held.data, held.size);
+	if (!hold)
+		buffer_release(&held);
+	pthread_mutex_unlock(&held_lock);
+}
+
 /* In one write, so that it is not torn apart by what others print. */
 static void print_message(const char *colour, const char *text)
 {
@@ -41,7 +68,7 @@ static void print_message(const char *colour, const char *text)
 	if (rc == 0)
 		rc = buffer_append(&line, "\n", 1);
 	if (rc == 0)
-		file_write_all(STDERR_FILENO, line.data, line.size); /* nobody is left to tell if this fails */
+		write_message(&line);
 	buffer_release(&line);
 }
 

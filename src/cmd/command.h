@@ -29,6 +29,9 @@ int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3
 int fail_with(const struct error *err, int status); /* err->exit_code, when there is one, beats status */
 void warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* While somebody else has the terminal, messages are kept; the end of it prints them.  From any thread. */
+void command_hold_messages(bool hold);
+
 /* Whether what goes to this descriptor is coloured: as the setting `color` says, which command_config() reads; else not with
  * NO_COLOR, always with CLICOLOR_FORCE, else on a terminal that can. */
 bool command_color(int fd);

@@ -20,6 +20,8 @@ struct command {
 /* In the order of --help; builtin.h says how to add one. */
 static const struct command commands[] = {
 	{ "run", cmd_run, "run a program and record it" },
+	{ "monitor", cmd_monitor, "run a program, record it, and show it meanwhile" },
+	{ "top", cmd_top, "look at a process that runs already" },
 	{ "record", cmd_record, "record the processes that attach, for a notebook or a script" },
 	{ "import", cmd_import, "make a trace of those that other tools wrote" },
 	{ "analyze", cmd_analyze, "say where the time of a trace went" },

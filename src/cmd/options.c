@@ -180,6 +180,8 @@ static int take_option(const struct options *o, const struct option_row *row, co
 	}
 	if (!row->argument)
 		return set_value(o, row, "true", err);
+	if (!value && row->argument[0] == '[')
+		value = "";
 	if (!value && walk->at < walk->argc)
 		value = walk->argv[walk->at++];
 	if (!value) {

@@ -44,7 +44,7 @@ struct option_row {
 	enum option_type type;
 	char letter;      /* 0: long form only */
 	const char *name; /* without the dashes */
-	const char *argument; /* NULL: takes no value */
+	const char *argument; /* NULL: takes no value; "[X]": one may be attached, as in --name=X, else it is "" */
 	void *target; /* bool, int64_t, double, const char *, struct option_list, int (index of the choice), struct config */
 	double min, max;
 	const char *const *choices; /* NULL-terminated */

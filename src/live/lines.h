@@ -1,5 +1,5 @@
 /*
- * lines.h - a snapshot as a line of text, for logs; alerts as lines of their own.
+ * lines.h - a snapshot as text: one line for a log, or a page; alerts as lines of their own.
  */
 #ifndef LIVE_LINES_H
 #define LIVE_LINES_H
@@ -7,8 +7,13 @@
 #include "base/buffer.h"
 #include "live/snapshot.h"
 
-/* Appends "12.0 s  cpu 1.93 (2)  memory 812 MB (31 %)  ..." with its newline. */
+/* All append, whole lines; 0 or -ENOMEM. */
+
+/* "   12.0 s  cpu  1.93 of 2  memory   812 MB  31 %  ..."; columns that are there at all are always at the same place. */
 int live_line(struct buffer *out, const struct live_snapshot *snapshot);
+/* That it has begun, with what to do about it, or that it has ended. */
 int live_alert_line(struct buffer *out, const struct live_alert *alert, bool color);
+/* All of it: processes, threads and what they wait for, GPUs, places. */
+int live_text(struct buffer *out, const struct live_snapshot *snapshot);
 
 #endif

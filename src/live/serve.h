@@ -3,7 +3,7 @@
  *
  * It is a process of its own, with no right to anything but the newest
  * snapshot, which it finds in shared memory: whatever a client does, the
- * recording and the program do not notice.
+ * recording and the program do not notice.  It ends with its parent.
  */
 #ifndef LIVE_SERVE_H
 #define LIVE_SERVE_H
@@ -16,6 +16,7 @@
 struct live_serve_options {
 	const char *address; /* "127.0.0.1:8123", "[::1]:0", ":8123", "unix:PATH"; NULL: no page.  Port 0: any that is free */
 	bool open_metrics;   /* /metrics without the token */
+	const char *token;   /* 16 to 64 letters, digits, - and _; NULL: a new one of 128 random bits */
 };
 
 struct live_serve;
@@ -25,7 +26,7 @@ int live_serve_start(struct live_serve **ret, const struct live_serve_options *o
 const char *live_serve_url(const struct live_serve *serve);
 /* Copies the snapshot to where the server finds it.  Never waits. */
 void live_serve_publish(struct live_serve *serve, const struct live_snapshot *snapshot);
-/* The clients get what was published last, and that this was all. */
+/* The clients get what was published last, and that this was all: two seconds at most.  Takes NULL. */
 void live_serve_stop(struct live_serve *serve);
 
 #endif

@@ -26,6 +26,7 @@
 #define LIVE_PLACES 16u
 #define LIVE_SLICES 192u
 #define LIVE_ALERTS 64u
+#define LIVE_STEP_BUCKETS 16u
 
 enum live_state {
 	LIVE_RUNNING,
@@ -54,6 +55,7 @@ struct live_memory {
 	bool limited;           /* total is a limit of the control group */
 	double minor_faults, major_faults; /* a second */
 	double pressure;        /* for how long some thread lacked it, 0 to 1 */
+	double oom_kills;       /* processes of the control group that the kernel has killed for lack of memory, ever */
 };
 
 struct live_disk {
@@ -128,7 +130,13 @@ struct live_steps {
 	double since_s;       /* since the newest one began */
 	double input_wait;    /* share of the last steps in which the step waited for its input; NAN: cannot be told */
 	double begin_s;       /* of the newest one, after the beginning of the run */
+	pid_t pid, tid;       /* of the thread that makes them; 0: not known */
+	double quiet_s;       /* since that thread last recorded anything or was seen running */
+	bool idle;            /* nobody asks it for a step: it has nothing open and waits for a request */
+	double sum_s, input_sum_s; /* of all steps so far: their time, and the part of it that waited for input */
+	uint64_t buckets[LIVE_STEP_BUCKETS]; /* steps by time: of at most live_step_bounds[i] seconds, and more than the one before */
 };
+extern const double live_step_bounds[LIVE_STEP_BUCKETS]; /* the last is infinite */
 
 /* A piece of the newest step that is over, on the thread that makes steps; nested by depth, in the order of their beginnings. */
 struct live_slice {
@@ -143,6 +151,7 @@ struct live_events {
 	double rate;
 	uint64_t total, lost;
 	uint64_t trace_bytes;
+	double disk_free_bytes, disk_free; /* where the trace is written: in all, and as a share */
 };
 
 enum live_severity { LIVE_INFO, LIVE_WARNING, LIVE_CRITICAL };
@@ -195,5 +204,9 @@ struct live_snapshot {
 
 /* Nothing is known. */
 void live_snapshot_clear(struct live_snapshot *snapshot);
+/* The same for one that was cleared before.  A snapshot is large and its lists are mostly short: it and a copy take what is in it. */
+void live_snapshot_renew(struct live_snapshot *snapshot);
+/* Items that are not counted stay as they were in *ret. */
+void live_snapshot_copy(struct live_snapshot *ret, const struct live_snapshot *snapshot);
 
 #endif

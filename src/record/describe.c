@@ -75,7 +75,7 @@ static void put_command(struct buffer *map, char *const *argv)
 static void put_settings(struct buffer *map, const struct describe_settings *s)
 {
 	(void)msgpack_write_text(map, "settings");
-	(void)msgpack_write_map(map, 4 + s->waits);
+	(void)msgpack_write_map(map, 4 + s->waits + (s->waits && s->look_ns));
 	put_integer(map, "trace_size_mb", s->trace_size_mb);
 	put_text(map, "overflow", s->overflow);
 	put_integer(map, "max_file_mb", s->max_file_mb);
@@ -85,6 +85,8 @@ static void put_settings(struct buffer *map, const struct describe_settings *s)
 		(void)msgpack_write_text(map, "waits");
 		(void)msgpack_write_bool(map, true);
 	}
+	if (s->waits && s->look_ns)
+		put_integer(map, "look_ns", s->look_ns);
 }
 
 static int write_info(struct trace_writer *w, struct buffer *map, struct error *err)

@@ -26,6 +26,7 @@ struct describe_settings {
 	int64_t max_file_mb;
 	double last_seconds;
 	bool waits;
+	int64_t look_ns; /* between looks at threads; 0: as always */
 };
 int describe_beginning(struct trace_writer *writer, char *const *argv, int64_t start_ticks, const struct describe_settings *settings,
 		       struct error *err);

@@ -44,13 +44,16 @@ static void publish_drained(struct drain_process *p, uint32_t ring, uint64_t pos
 	atomic_store_explicit(&(layout_rings(p->file.map) + ring)->drained, position, memory_order_release);
 }
 
-static void hand_over(struct drain *d, struct drain_process *p, uint32_t ring, size_t slots)
+static void hand_over(struct drain *d, struct drain_process *p, uint32_t ring, const struct event_slot *out, size_t slots)
 {
 	struct drain_ring *r = &p->rings[ring];
-	uint64_t ticket = trace_writer_commit(d->writer, r->track, slots, r->cursor.position);
+	uint64_t ticket;
 
+	if (d->listener)
+		drain_tell(d, p, ring, (struct drain_run){ .slots = out, .count = slots, .track = r->track, .kind = TRACK_THREAD });
+	ticket = trace_writer_commit(d->writer, r->track, slots, r->cursor.position);
 	if (d->aside.run_count)
-		ticket = drain_write_aside(d, r->cursor.position);
+		ticket = drain_write_aside(d, p, ring);
 	if (ticket != r->ticket && r->ticket <= trace_writer_flushed(d->writer))
 		publish_drained(p, ring, r->handed);
 	r->ticket = ticket;
@@ -91,7 +94,7 @@ static int64_t move_some(struct drain *d, struct drain_process *p, uint32_t ring
 	d->totals.recorded += s.events;
 	d->totals.lost += gap.events + s.unreadable;
 	p->accounted += s.events + gap.events + s.unreadable;
-	hand_over(d, p, ring, shift + s.kept);
+	hand_over(d, p, ring, out, shift + s.kept);
 	return (int64_t)read;
 }
 

@@ -60,6 +60,26 @@ void drain_finish(struct drain *drain, struct error *err);
 struct drain_totals drain_totals(const struct drain *drain);
 
 /*
+ * Who wants to hear of events while they are recorded: of each run of them, as it goes to the writer, checked and with names
+ * that are the trace's.  In the thread that drains, which it may not hold up.
+ */
+struct drain_run {
+	const struct event_slot *slots;
+	size_t count;     /* slots, continuations included */
+	uint32_t track;
+	uint8_t kind;     /* enum trace_track_kind: of a thread, a task, or a stream: also what another thread tells of a thread */
+	uint32_t thread;  /* track of the thread that they came through */
+	uint32_t process; /* in the trace */
+	pid_t pid, tid;   /* of that thread, in our pid namespace; 0: it is in another one */
+};
+typedef void (*drain_listener)(void *arg, const struct drain_run *run);
+void drain_listen(struct drain *drain, drain_listener listener, void *arg); /* one; NULL: nobody */
+/* What such a name says; "" for none.  Stays where it is until the next call of the drain or its writer. */
+const char *drain_text(const struct drain *drain, uint32_t name, size_t *ret_size);
+/* Events so far, of drain_totals(), which may take longer. */
+void drain_counts(const struct drain *drain, uint64_t *ret_recorded, uint64_t *ret_lost);
+
+/*
  * Who looks at processes from outside (watch.h) needs their numbers and tracks too, and those of processes that never attach.
  * Numbers of processes and tracks, or UINT32_MAX when there is none.
  */

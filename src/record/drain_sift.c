@@ -52,7 +52,7 @@ void drain_put_lost(struct event_slot *out, uint64_t from, uint64_t duration, ui
 
 /* ---- What goes to another track --------------------------------------------- */
 
-static bool set_aside(struct drain_aside *a, uint32_t track, bool of_thread, const struct event_slot *slots, size_t size)
+static bool set_aside(struct drain_aside *a, uint32_t track, uint8_t kind, bool of_thread, const struct event_slot *slots, size_t size)
 {
 	struct aside_run *run = a->run_count ? &a->runs[a->run_count - 1] : NULL;
 
@@ -62,7 +62,7 @@ static bool set_aside(struct drain_aside *a, uint32_t track, bool of_thread, con
 		if (ARRAY_GROW(a->runs, a->run_capacity, a->run_count + 1) != 0)
 			return false;
 		run = &a->runs[a->run_count++];
-		*run = (struct aside_run){ .track = track, .of_thread = of_thread };
+		*run = (struct aside_run){ .track = track, .kind = kind, .of_thread = of_thread };
 	}
 	memcpy(a->slots + a->count, slots, size * sizeof *slots);
 	a->count += size;
@@ -71,9 +71,10 @@ static bool set_aside(struct drain_aside *a, uint32_t track, bool of_thread, con
 	return true;
 }
 
-uint64_t drain_write_aside(struct drain *d, uint64_t position)
+uint64_t drain_write_aside(struct drain *d, const struct drain_process *p, uint32_t ring)
 {
 	struct drain_aside *a = &d->aside;
+	uint64_t position = p->rings[ring].cursor.position;
 	const struct event_slot *at = a->slots;
 	uint64_t ticket = 0;
 
@@ -81,6 +82,8 @@ uint64_t drain_write_aside(struct drain *d, uint64_t position)
 		const struct aside_run *run = &a->runs[i];
 		struct event_slot *room = trace_writer_run(d->writer, run->track, run->slots, NULL);
 
+		if (d->listener)
+			drain_tell(d, p, ring, (struct drain_run){ .slots = at, .count = run->slots, .track = run->track, .kind = run->kind });
 		if (room) {
 			memcpy(room, at, run->slots * sizeof *at);
 			ticket = trace_writer_commit(d->writer, run->track, run->slots, run->of_thread ? position : 0);
@@ -103,7 +106,7 @@ static bool take_task(struct drain *d, struct drain_process *p, uint32_t thread,
 		return false;
 	slots->flags &= (uint16_t)~(EVENT_FLAG_TASK | EVENT_FLAGS(0, 31u, 31u));
 	slots->value = slots->aux = 0;
-	return set_aside(&d->aside, task->track, task->thread == thread, slots, size);
+	return set_aside(&d->aside, task->track, TRACK_TASK, task->thread == thread, slots, size);
 }
 
 /* The same for a stream of a device, whose work has no place among the calls of the thread that saw it end. */
@@ -115,7 +118,7 @@ static bool take_stream(struct drain *d, struct drain_process *p, struct event_s
 		return false;
 	slots->flags &= (uint16_t)~(EVENT_FLAG_STREAM | EVENT_FLAG_THREAD | EVENT_FLAGS(0, 31u, 31u));
 	slots->value = slots->aux = 0;
-	return set_aside(&d->aside, track, false, slots, size);
+	return set_aside(&d->aside, track, TRACK_STREAM, false, slots, size);
 }
 
 /* ---- The one loss that a program may tell ------------------------------------ */
@@ -161,7 +164,7 @@ static bool take_unseen(struct drain *d, struct drain_process *p, const struct e
 		return false;
 	track = drain_wide_track(d, p);
 	drain_put_lost(out, slots->time, u.duration, 0, LOST_UNSEEN);
-	if (track == NO_TRACK || !set_aside(&d->aside, track, false, out, DRAIN_LOST_SLOTS))
+	if (track == NO_TRACK || !set_aside(&d->aside, track, TRACK_PROCESS, false, out, DRAIN_LOST_SLOTS))
 		return false;
 	d->unseen_ticks = u.duration > UINT64_MAX - d->unseen_ticks ? UINT64_MAX : d->unseen_ticks + u.duration;
 	return true;

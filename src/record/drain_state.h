@@ -44,6 +44,7 @@ struct drain_aside {
 	struct aside_run {
 		uint32_t track;
 		size_t slots, events;
+		uint8_t kind;   /* of the track */
 		bool of_thread; /* the ring's position tells how far the track has got */
 	} * runs;
 	size_t count, capacity, run_count, run_capacity;
@@ -120,6 +121,8 @@ struct drain {
 	uint32_t device_count, next_device;
 	uint64_t unseen_ticks;
 	bool finishing;
+	drain_listener listener; /* NULL: nobody listens */
+	void *listener_arg;
 
 	/* what the file that is being recovered holds; NULL when this is not a recovery */
 	struct trace_reader *resumed;
@@ -148,7 +151,10 @@ struct sifted {
 struct sifted drain_sift(struct drain *d, struct drain_process *p, uint32_t thread, struct event_slot *slots, size_t count);
 /* Writes what was set aside.  There is room for it in the block under construction, so that nothing is flushed between.  The
  * writer's ticket. */
-uint64_t drain_write_aside(struct drain *d, uint64_t position);
+uint64_t drain_write_aside(struct drain *d, const struct drain_process *p, uint32_t ring);
+
+/* drain_listen.c: who listens hears of these slots, which came through the ring. */
+void drain_tell(const struct drain *d, const struct drain_process *p, uint32_t ring, struct drain_run run);
 
 /* Lost events: the list of fields, the head, or both (in place). */
 #define DRAIN_LOST_SLOTS 2u

@@ -20,8 +20,7 @@
 
 /* A GPU as the driver numbers them. */
 struct gpu {
-	bool there, used;
-	char uuid[NVML_TEXT], name[NVML_TEXT];
+	bool used;
 	uint32_t device; /* in the trace, plus one; 0: none yet */
 	uint32_t track;  /* plus one */
 	uint32_t written; /* bit n: value n has been, */
@@ -53,6 +52,7 @@ struct gpu_samples {
 	size_t waiting_count, waiting_capacity;
 	struct gpu_sample_totals totals;
 	struct gpu_packet packet;
+	struct gpu_table table; /* as they are now */
 };
 
 static int64_t now_ns(void)
@@ -117,7 +117,7 @@ static uint32_t device_of(struct gpu_samples *s, uint32_t number)
 	uint32_t device;
 
 	if (!g->device) {
-		device = drain_outside_device(s->drain, number, g->uuid, g->name);
+		device = drain_outside_device(s->drain, number, s->table.gpus[number].uuid, s->table.gpus[number].name);
 		g->device = device == NO_NUMBER ? 0 : device + 1;
 	}
 	return g->device - 1; /* wraps to NO_NUMBER */
@@ -266,7 +266,7 @@ static void look_who(struct gpu_samples *s, const struct gpu_packet *p)
 	s->anybody |= s->numbers_hold && p->u.look.process_count > 0;
 	for (uint32_t i = 0; i < p->u.look.process_count && !g->used; i++)
 		g->used = is_ours(s, p->u.look.processes[i].pid);
-	g->used = g->used || drain_device_described(s->drain, g->uuid);
+	g->used = g->used || drain_device_described(s->drain, s->table.gpus[p->device].uuid);
 }
 
 static bool is_any_used(struct gpu_samples *s)
@@ -276,7 +276,10 @@ static bool is_any_used(struct gpu_samples *s)
 	for (uint32_t i = 0; i < NVML_DEVICES; i++) {
 		struct gpu *g = &s->gpus[i];
 
-		g->used = g->used || (g->there && drain_device_described(s->drain, g->uuid));
+		if (!s->table.gpus[i].there)
+			continue;
+		g->used = g->used || drain_device_described(s->drain, s->table.gpus[i].uuid);
+		s->table.gpus[i].used = g->used;
 		any |= g->used;
 	}
 	return any;
@@ -312,28 +315,9 @@ static void decide(struct gpu_samples *s, bool last, struct error *err)
 
 /* ---- Packets --------------------------------------------------------------------- */
 
-static void take_status(struct gpu_samples *s, const struct gpu_packet *p)
-{
-	if (s->totals.why[0]) /* the first one */
-		return;
-	if (p->device == NVML_DEVICES)
-		snprintf(s->totals.why, sizeof s->totals.why, "%.*s", (int)sizeof s->totals.why - 1, p->u.status);
-	else
-		snprintf(s->totals.why, sizeof s->totals.why, "GPU %u: %.*s", p->device, (int)sizeof s->totals.why - 20, p->u.status);
-}
-
-static void take_device(struct gpu_samples *s, const struct gpu_packet *p)
-{
-	struct gpu *g = &s->gpus[p->device];
-
-	g->there = true;
-	memcpy(g->uuid, p->u.about.uuid, NVML_TEXT);
-	memcpy(g->name, p->u.about.name, NVML_TEXT);
-}
-
 static void take_sample(struct gpu_samples *s, const struct gpu_packet *p)
 {
-	if (!s->gpus[p->device].there)
+	if (!s->table.gpus[p->device].there)
 		return;
 	look_who(s, p);
 	keep(s, p);
@@ -342,11 +326,8 @@ static void take_sample(struct gpu_samples *s, const struct gpu_packet *p)
 static void take_all(struct gpu_samples *s, bool last, struct error *err)
 {
 	while (gpu_sampler_take(&s->sampler, &s->packet)) {
-		if (s->packet.kind == GPU_PACKET_STATUS)
-			take_status(s, &s->packet);
-		else if (s->packet.kind == GPU_PACKET_DEVICE)
-			take_device(s, &s->packet);
-		else
+		gpu_table_take(&s->table, &s->packet);
+		if (s->packet.kind == GPU_PACKET_SAMPLE)
 			take_sample(s, &s->packet);
 	}
 	decide(s, last, err);
@@ -397,5 +378,13 @@ void gpu_samples_free(struct gpu_samples *s)
 
 struct gpu_sample_totals gpu_samples_totals(const struct gpu_samples *s)
 {
-	return s->totals;
+	struct gpu_sample_totals totals = s->totals;
+
+	memcpy(totals.why, s->table.why, sizeof totals.why);
+	return totals;
+}
+
+const struct gpu_table *gpu_samples_table(const struct gpu_samples *s)
+{
+	return &s->table;
 }

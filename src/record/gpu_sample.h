@@ -10,8 +10,7 @@
 
 #include "record/drain.h"
 #include "record/gpu_sampler.h"
-
-#define GPU_WHY_SIZE 200u
+#include "record/gpu_table.h"
 
 struct gpu_samples;
 
@@ -30,5 +29,7 @@ struct gpu_sample_totals {
 	char why[GPU_WHY_SIZE]; /* why there are none, or no more, of some or all GPUs: a sentence; "" */
 };
 struct gpu_sample_totals gpu_samples_totals(const struct gpu_samples *samples);
+/* All GPUs as they are now, those that the program uses marked so. */
+const struct gpu_table *gpu_samples_table(const struct gpu_samples *samples);
 
 #endif

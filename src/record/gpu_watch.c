@@ -136,7 +136,7 @@ static void list_processes(struct gpu_watch *w, const struct drain *drain, pid_t
 	for (size_t i = 0; i < pids->count; i++)
 		add_children(pids, pids->list[i]);
 	for (unsigned i = 0; i < GPU_ATTACHED; i++) {
-		pid_t pid = drain_attached(drain, w->turn++);
+		pid_t pid = drain ? drain_attached(drain, w->turn++) : -1;
 
 		if (pid < 0) {
 			w->turn = 0;

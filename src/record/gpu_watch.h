@@ -52,7 +52,7 @@ struct gpu_watch {
 /* A line of a `maps` file; true when it is of one of CUDA's libraries. */
 bool gpu_use_line(struct gpu_use *use, const char *line);
 
-/* Looks, if it is time to: at the root, its descendants, and those that attached.  root 0: none.  now_ns: CLOCK_MONOTONIC. */
+/* Looks, if it is time to: at the root, its descendants, and those that attached.  root 0: none; drain NULL: nobody attaches.  now_ns: CLOCK_MONOTONIC. */
 void gpu_watch_pass(struct gpu_watch *watch, const struct drain *drain, pid_t root, int64_t now_ns);
 
 /* What else the recorder knows at the end. */

@@ -26,6 +26,8 @@
 
 #define NAP_MIN_US 500
 #define NAP_MAX_US 8000
+#define NAP_IDLE_US 32000
+#define IDLE_NS 200000000   /* that nobody has written anything for */
 #define FILL_RATE 1000      /* bytes a microsecond: the fastest that a program can be expected to fill its rings */
 #define HOLD_NS 100000000   /* no event waits longer than this to be read */
 #define FLUSH_NS 250000000  /* no event is older than this when it reaches the file */
@@ -52,6 +54,7 @@ struct recorder {
 	enum clock_source clock;
 	int64_t start_ticks;
 	int64_t waiting_since_ns; /* there is something to read; 0: there is not */
+	int64_t last_news_ns;
 	int64_t last_flush_ns, last_clock_ns, last_reap_ns, last_watch_ns, last_samples_ns;
 	uint32_t nap_us;
 	struct error trouble;
@@ -98,6 +101,7 @@ static int describe(struct recorder *r, struct error *err)
 		.max_file_mb = (int64_t)(o->max_file_bytes >> 20),
 		.last_seconds = o->last_seconds,
 		.waits = o->waits,
+		.look_ns = o->look_ns,
 	};
 	int rc = describe_machine(r->writer, r->clock);
 
@@ -204,6 +208,8 @@ static int start(struct recorder *r, struct error *err)
 	struct variables variables = { NULL, 0 };
 	int rc = make_variables(r, &variables);
 
+	for (int fd = 0; r->options->streams && fd < 3; fd++)
+		r->target.streams[fd] = r->options->streams[fd];
 	if (rc != 0)
 		error_set(err, rc, "out of memory");
 	else
@@ -214,10 +220,27 @@ static int start(struct recorder *r, struct error *err)
 	return rc;
 }
 
-/* Without it, the recording is as good as one that never asked for it. */
+static struct watch_options watch_options(const struct recorder_options *o)
+{
+	struct watch_options options = WATCH_OPTIONS_INIT;
+
+	options.views = o->onlooker != NULL;
+	options.queue = o->waits ? WATCH_QUEUE : 0;
+	if (o->look_ns) {
+		options.slot_ns = o->look_ns;
+		options.program_counters = false;
+	}
+	return options;
+}
+
+/* Without it, the recording is as good as one that never asked for it.  Who looks on sees it even where the trace is not to have it. */
 static void start_watch(struct recorder *r, pid_t root)
 {
-	if (!r->options->waits || watch_start(&r->watch, root, r->clock, trouble_of(r)) != 0)
+	const struct watch_options options = watch_options(r->options);
+
+	if (!r->options->waits && !options.views)
+		return;
+	if (watch_start(&r->watch, root, r->clock, &options, trouble_of(r)) != 0 || !r->options->waits)
 		return;
 	if (watch_writer_new(&r->watch_writer, r->watch, r->drain, r->writer) == 0)
 		return;
@@ -256,19 +279,24 @@ static bool is_due(struct recorder *r)
 	int64_t now = now_ns();
 
 	if (r->waiting_since_ns == 0 && drain_has_news(r->drain))
-		r->waiting_since_ns = now;
+		r->waiting_since_ns = r->last_news_ns = now;
 	if (!is_half_full(r) && (r->waiting_since_ns == 0 || now - r->waiting_since_ns < HOLD_NS))
 		return false;
 	r->waiting_since_ns = 0;
 	return true;
 }
 
-/* Long enough that looking costs nothing, too short for the other half to fill. */
+/* Long enough that looking costs nothing, too short for the other half to fill.  Rings that are empty have twice the room; where
+ * somebody looks on, what that costs in all has to be little. */
 static uint32_t nap_length(const struct recorder *r)
 {
-	uint64_t us = r->options->budget_bytes / 4 / FILL_RATE;
+	uint64_t us = r->options->budget_bytes / 4 / FILL_RATE, most = NAP_MAX_US;
 
-	return us < NAP_MIN_US ? NAP_MIN_US : us > NAP_MAX_US ? NAP_MAX_US : (uint32_t)us;
+	if (r->options->onlooker && r->waiting_since_ns == 0 && now_ns() - r->last_news_ns > IDLE_NS) {
+		us *= 2;
+		most = NAP_IDLE_US;
+	}
+	return us < NAP_MIN_US ? NAP_MIN_US : us > most ? (uint32_t)most : (uint32_t)us;
 }
 
 /* Nothing of NVIDIA's is touched before the program has done so. */
@@ -292,7 +320,7 @@ static void do_periodic(struct recorder *r)
 		drain_reap(r->drain, trouble_of(r));
 		r->last_reap_ns = now;
 	}
-	if (r->watch && now - r->last_watch_ns >= WATCH_NS) {
+	if (r->watch_writer && now - r->last_watch_ns >= WATCH_NS) {
 		watch_writer_pass(r->watch_writer, trouble_of(r));
 		r->last_watch_ns = now;
 	}
@@ -327,6 +355,7 @@ static void begin_looking_on(const struct recorder *r)
 		.clock = r->clock,
 		.start_ticks = r->start_ticks,
 		.watch = r->watch,
+		.gpu_samples = &r->samples,
 		.drain = r->drain,
 		.writer = r->writer,
 		.target = r->has_target ? &r->target : NULL,
@@ -359,9 +388,9 @@ static void record_until_end(struct recorder *r)
 {
 	bool more = true;
 
-	r->nap_us = nap_length(r);
 	begin_looking_on(r);
 	while (more) {
+		r->nap_us = nap_length(r);
 		nap(r);
 		more = handle_events(r);
 		drain_prepare(r->drain);
@@ -379,9 +408,10 @@ static void record_until_end(struct recorder *r)
 /* Processes and threads are known by what they recorded, so that is read before. */
 static void finish_watch(struct recorder *r)
 {
-	if (!r->watch)
+	if (r->watch)
+		watch_stop(r->watch);
+	if (!r->watch_writer)
 		return;
-	watch_stop(r->watch);
 	(void)drain_pass(r->drain, trouble_of(r));
 	watch_writer_finish(r->watch_writer, trouble_of(r));
 }
@@ -414,7 +444,7 @@ static void count_watched(const struct recorder *r, struct drain_totals *totals)
 {
 	struct watch_totals watched = { 0 };
 
-	if (r->watch)
+	if (r->watch_writer)
 		watched = watch_totals(r->watch);
 	if (watched.processes > totals->processes)
 		totals->processes = watched.processes;

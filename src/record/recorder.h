@@ -20,6 +20,7 @@
 #include "record/variables.h"
 #include "ring/layout.h"
 
+struct gpu_samples;
 struct target;
 struct watch;
 
@@ -29,6 +30,7 @@ struct recorder_scene {
 	enum clock_source clock;
 	int64_t start_ticks;
 	struct watch *watch; /* NULL: none */
+	struct gpu_samples *const *gpu_samples; /* points to NULL while the program uses no GPU */
 	struct drain *drain;
 	struct trace_writer *writer;
 	const struct target *target; /* NULL: the program is not a child of ours */
@@ -55,8 +57,10 @@ struct recorder_options {
 	uint64_t max_file_bytes; /* 0: no bound */
 	double last_seconds;     /* 0: no bound */
 	bool waits;              /* look at threads from outside (watch.h) */
+	int64_t look_ns;         /* how often; 0: as an analysis needs it, and at where they run as well; else only at what they do */
 	enum config_gpu gpu;
 	const struct recorder_onlooker *onlooker; /* may be NULL */
+	const int *streams;      /* three, for the program to have for its standard streams, -1: ours; may be NULL */
 	bool leave_streams;      /* to the program: this process reads and prints no more, but for errors */
 };
 

@@ -72,6 +72,9 @@ static void become_target(const struct target *target, char *const argv[], char 
 	sigaction(SIGCHLD, &target->inherited_chld, NULL);
 	sigaction(SIGBUS, &target->inherited_bus, NULL);
 	sigprocmask(SIG_SETMASK, &target->inherited_mask, NULL);
+	for (int fd = 0; fd < 3; fd++)
+		if (target->streams[fd] >= 0)
+			(void)dup2(target->streams[fd], fd);
 	environ = env;
 	execvp(argv[0], argv);
 	code = errno;
@@ -180,6 +183,7 @@ static void reap(struct target *target)
 			continue;
 		if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
 			target->stopped = WIFSTOPPED(status);
+			target->stop_signal = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
 		} else {
 			target->ended = true;
 			target->status = status;

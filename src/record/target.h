@@ -1,7 +1,7 @@
 /*
  * target.h - the profiled program: started as our child, and otherwise left as it would be without us.
  *
- * It keeps our standard streams, working directory, process group and the
+ * It keeps our standard streams (unless it is given others), working directory, process group and the
  * signal mask and dispositions that we were started with.
  */
 #ifndef RECORD_TARGET_H
@@ -20,11 +20,13 @@ struct target {
 	struct canary canary;
 	sigset_t inherited_mask;
 	struct sigaction inherited_chld, inherited_bus;
+	int streams[3]; /* what the program gets for its standard streams; -1: ours */
 	bool stopped;
+	int stop_signal; /* by which it was, the last time */
 	bool ended;
 	int status; /* of waitpid */
 };
-#define TARGET_INIT { .pid = -1, .signal_fd = -1, .canary = CANARY_INIT }
+#define TARGET_INIT { .pid = -1, .signal_fd = -1, .canary = CANARY_INIT, .streams = { -1, -1, -1 } }
 
 /* Blocks all signals in this process and opens signal_fd.  Before anything that must not be interrupted. */
 int target_prepare(struct target *target, struct error *err);

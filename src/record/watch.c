@@ -6,18 +6,21 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "record/watch_state.h"
+#include "system/cpu_limit.h"
 
 #define SECOND_NS 1000000000
 #define PASS_NS 100000000        /* between looks at which threads there are */
 #define SAMPLES_NS 200000000     /* and at where they ran */
 #define MACHINE_PASSES 2u        /* and, in passes, at the machine, */
+#define MACHINE_LONG_PASSES 5u   /* with long slots, */
 #define MACHINE_ALL_PASSES 10u   /* and at all of it */
-#define BUDGET_NS 9000000u       /* of processor time a second: a hundredth, with what is not seen in time */
-#define COMFORT_NS 7000000u      /* with so little it may look more often */
+#define BUDGET_NS 9000000u       /* of processor time a second: a hundredth, with what is not seen in time; */
+#define BUDGET_LONG_NS 2000000u  /* with long slots */
+#define COMFORT(budget) ((budget) / 9 * 7) /* with so little it may look more often */
+#define FAR_TOO_MUCH 4u          /* times what it may take in a second */
 #define PACE_MAX 64u             /* slots */
 #define FILES_SPARED 256u        /* descriptors that are not for threads */
 #define FILES_A_THREAD 2u
@@ -34,9 +37,11 @@ static int64_t now_ns(clockid_t clock)
 
 static void put(struct watch *w, const struct watch_record *record)
 {
+	if (w->options.queue == 0)
+		return;
 	pthread_mutex_lock(&w->lock);
-	if (w->count < WATCH_QUEUE)
-		w->queue[(w->first + w->count++) % WATCH_QUEUE] = *record;
+	if (w->count < w->options.queue)
+		w->queue[(w->first + w->count++) % w->options.queue] = *record;
 	else
 		w->dropped++;
 	pthread_mutex_unlock(&w->lock);
@@ -69,9 +74,9 @@ size_t watch_take(struct watch *w, struct watch_record *records, size_t max)
 	pthread_mutex_lock(&w->lock);
 	n = w->count < max ? w->count : max;
 	for (size_t i = 0; i < n; i++)
-		records[i] = w->queue[(w->first + i) % WATCH_QUEUE];
-	w->first = (w->first + n) % WATCH_QUEUE;
+		records[i] = w->queue[(w->first + i) % w->options.queue];
 	w->count -= n;
+	w->first = w->count ? (w->first + n) % w->options.queue : 0; /* the same memory again, not all of it in turn */
 	pthread_mutex_unlock(&w->lock);
 	return n;
 }
@@ -92,6 +97,7 @@ static void look_at_machine(struct watch *w, bool all)
 	uint64_t ticks = clock_ticks(w->clock);
 
 	machine_files_read(&w->machine_files, all, &now);
+	w->machine_time = ticks;
 	for (unsigned i = 0; i < MACHINE_COUNTER_COUNT; i++) {
 		const struct watch_record record = {
 			.kind = WATCH_MACHINE, .counter = (uint8_t)i, .time = ticks, .value = now.values[i]
@@ -107,6 +113,11 @@ static void look_at_machine(struct watch *w, bool all)
 
 /* ---- What it may cost -------------------------------------------------------- */
 
+static uint64_t budget(const struct watch *w)
+{
+	return w->options.slot_ns < WATCH_LONG_NS ? BUDGET_NS : BUDGET_LONG_NS;
+}
+
 static void set_pace(struct watch *w, uint64_t pace)
 {
 	w->pace = pace < 1 ? 1 : pace > PACE_MAX ? PACE_MAX : (uint32_t)pace;
@@ -120,9 +131,9 @@ static void look_more_often(struct watch *w, uint64_t rate)
 {
 	uint32_t less = w->pace - (w->pace + 3) / 4;
 
-	if (w->spine_pace > 1 && rate * 2 < COMFORT_NS)
+	if (w->spine_pace > 1 && rate * 2 < COMFORT(budget(w)))
 		set_pace(w, (uint64_t)PACE_MAX * (w->spine_pace / 2));
-	else if (w->spine_pace == 1 && w->pace > 1 && rate * w->pace / less < COMFORT_NS)
+	else if (w->spine_pace == 1 && w->pace > 1 && rate * w->pace / less < COMFORT(budget(w)))
 		set_pace(w, less);
 }
 
@@ -141,6 +152,22 @@ static void look_less_often(struct watch *w, uint64_t used, uint64_t allowed)
 	set_pace(w, w->pace == PACE_MAX ? (uint64_t)PACE_MAX * 2 * w->spine_pace : w->pace * times);
 }
 
+/* Who looks on wants a steady rate: only what takes far too much is not waited for to be a second, and nothing is paid back. */
+static void keep_long_budget(struct watch *w, int64_t now, uint64_t cpu)
+{
+	uint64_t used = cpu - w->cpu_mark_ns, passed = (uint64_t)(now - w->mark_ns), allowed = budget(w) * passed / SECOND_NS + 1;
+	uint64_t pace = w->pace == PACE_MAX ? (uint64_t)PACE_MAX * w->spine_pace : w->pace;
+
+	if (passed < SECOND_NS && used <= FAR_TOO_MUCH * budget(w))
+		return;
+	if (used > allowed)
+		set_pace(w, pace * ((used + allowed - 1) / allowed));
+	else
+		look_more_often(w, used * SECOND_NS / passed);
+	w->cpu_mark_ns = cpu;
+	w->mark_ns = now;
+}
+
 /* Time that takes too much is not waited for to be a second.  What was too much, as when many threads begin at once, is paid back,
  * by threads that are many. */
 static void keep_budget(struct watch *w, int64_t now)
@@ -149,9 +176,13 @@ static void keep_budget(struct watch *w, int64_t now)
 	int64_t passed = now - w->mark_ns;
 
 	w->totals.cpu_ns = cpu;
-	if (used <= BUDGET_NS / (are_many(w) ? 4 : 1) && passed < SECOND_NS)
+	if (w->options.slot_ns >= WATCH_LONG_NS) {
+		keep_long_budget(w, now, cpu);
 		return;
-	allowed = BUDGET_NS * (uint64_t)passed / SECOND_NS + 1;
+	}
+	if (used <= budget(w) / (are_many(w) ? 4 : 1) && passed < SECOND_NS)
+		return;
+	allowed = budget(w) * (uint64_t)passed / SECOND_NS + 1;
 	w->debt_ns = w->debt_ns + used > allowed ? w->debt_ns + used - allowed : 0;
 	if (used > allowed)
 		look_less_often(w, used, allowed);
@@ -196,9 +227,11 @@ static void read_samples(struct watch *w, int64_t now, bool last)
 
 static void do_periodic(struct watch *w, int64_t now)
 {
+	unsigned machine = w->options.slot_ns < WATCH_LONG_NS ? MACHINE_PASSES : MACHINE_LONG_PASSES;
+
 	if (now >= w->next_pass_ns) {
 		watch_tree_pass(w);
-		if (w->passes % MACHINE_PASSES == 0)
+		if (w->passes % machine == 0)
 			look_at_machine(w, w->passes % MACHINE_ALL_PASSES == 0);
 		keep_budget(w, now);
 		w->next_pass_ns = now + PASS_NS * (1 + w->pace / 16);
@@ -217,11 +250,11 @@ static void do_periodic(struct watch *w, int64_t now)
 /* The random place in the next slot that is not over yet, as a time. */
 static int64_t choose_place(struct watch *w)
 {
-	int64_t now = now_ns(CLOCK_MONOTONIC), place;
+	int64_t now = now_ns(CLOCK_MONOTONIC), slot_ns = w->options.slot_ns, place;
 
 	for (;;) {
 		w->slot++;
-		place = w->begin_ns + (int64_t)w->slot * WATCH_SLOT_NS + (int64_t)(next_random(w) % WATCH_SLOT_NS);
+		place = w->begin_ns + (int64_t)w->slot * slot_ns + (int64_t)(next_random(w) % (uint64_t)slot_ns);
 		if (place >= now)
 			return place;
 		w->totals.missed++;
@@ -275,6 +308,7 @@ static void *run(void *arg)
 			watch_tree_glance(w);
 		look_at_threads(w);
 		do_periodic(w, now_ns(CLOCK_MONOTONIC));
+		watch_view_make(w);
 	}
 	look_for_the_last_time(w);
 	w->totals.cpu_ns = (uint64_t)now_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -301,35 +335,32 @@ static void raise_file_limit(struct watch *w)
 	w->thread_limit = threads < WATCH_THREADS ? threads : WATCH_THREADS;
 }
 
-/* That the process may use; 0: it cannot be told. */
-static uint32_t count_cpus(pid_t pid)
+static struct watch_options checked(const struct watch_options *options)
 {
-	unsigned long set[1024] = { 0 }; /* more than any kernel has */
-	long size = syscall(SYS_sched_getaffinity, pid, sizeof set, set);
-	uint32_t count = 0;
+	struct watch_options o = *options;
 
-	for (long i = 0; i < size / (long)sizeof set[0]; i++)
-		count += (uint32_t)__builtin_popcountl(set[i]);
-	return count;
+	o.slot_ns = o.slot_ns < WATCH_SLOT_NS ? WATCH_SLOT_NS : o.slot_ns > WATCH_SLOT_MAX_NS ? WATCH_SLOT_MAX_NS : o.slot_ns;
+	return o;
 }
 
-static struct watch *watch_new(enum clock_source clock)
+static struct watch *watch_new(enum clock_source clock, const struct watch_options *options)
 {
 	struct watch *w = calloc(1, sizeof *w);
 	pthread_condattr_t attributes;
 
 	if (!w)
 		return NULL;
-	w->queue = calloc(WATCH_QUEUE, sizeof *w->queue);
+	w->options = checked(options);
+	w->queue = calloc(w->options.queue + 1, sizeof *w->queue);
 	if (!w->queue) {
 		free(w);
 		return NULL;
 	}
 	w->clock = clock;
-	w->ticks_a_slot = clock_measure_rate(clock) / (SECOND_NS / WATCH_SLOT_NS);
+	w->ticks_a_slot = (uint64_t)((double)clock_measure_rate(clock) * (double)w->options.slot_ns / SECOND_NS);
 	w->pace = w->spine_pace = w->totals.pace = 1;
 	w->totals.longest_period_ns = CPU_SAMPLER_PERIOD_NS;
-	w->reach = CPU_SAMPLER_KERNEL;
+	w->reach = w->options.program_counters ? CPU_SAMPLER_KERNEL : CPU_SAMPLER_NONE;
 	if (getrandom(&w->totals.seed, sizeof w->totals.seed, GRND_NONBLOCK) != (ssize_t)sizeof w->totals.seed)
 		w->totals.seed = clock_ticks(clock);
 	w->totals.seed = (w->totals.seed & INT64_MAX) | 1;
@@ -339,21 +370,23 @@ static struct watch *watch_new(enum clock_source clock)
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->wake, &attributes);
 	pthread_condattr_destroy(&attributes);
+	watch_view_init(w);
 	return w;
 }
 
-int watch_start(struct watch **ret, pid_t root, enum clock_source clock, struct error *err)
+int watch_start(struct watch **ret, pid_t root, enum clock_source clock, const struct watch_options *options, struct error *err)
 {
-	struct watch *w = watch_new(clock);
+	struct watch *w = watch_new(clock, options);
 	int rc;
 
 	if (!w)
 		return error_set(err, -ENOMEM, "out of memory");
 	raise_file_limit(w);
-	w->totals.cpus = count_cpus(root);
+	w->totals.cpus = cpu_limit_affinity(root);
 	watch_clock_read(w);
 	machine_files_open(&w->machine_files, root);
 	watch_tree_start(w, root);
+	watch_view_make(w);
 	rc = -pthread_create(&w->thread, NULL, run, w);
 	if (rc != 0) {
 		w->stop = true;
@@ -383,12 +416,23 @@ void watch_free(struct watch *w)
 	while (w->process_count)
 		watch_process_end(w, w->process_count - 1);
 	machine_files_close(&w->machine_files);
+	watch_view_release(w);
 	pthread_cond_destroy(&w->wake);
 	pthread_mutex_destroy(&w->lock);
 	free(w->threads);
 	free(w->processes);
 	free(w->queue);
 	free(w);
+}
+
+enum clock_source watch_clock(const struct watch *w)
+{
+	return w->clock;
+}
+
+int64_t watch_slot_ns(const struct watch *w)
+{
+	return w->options.slot_ns;
 }
 
 struct watch_totals watch_totals(const struct watch *w)

@@ -46,7 +46,7 @@ void watch_clock_read(struct watch *w)
 static uint64_t ticks_at(const struct watch *w, int64_t ns)
 {
 	const struct clock_reading *a = &w->clock_old, *b = &w->clock_new;
-	double rate = (double)w->ticks_a_slot / WATCH_SLOT_NS;
+	double rate = (double)w->ticks_a_slot / (double)w->options.slot_ns;
 
 	if (!is_in_ticks(w))
 		return (uint64_t)ns;

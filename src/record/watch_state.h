@@ -15,7 +15,6 @@
 #include "system/rare_read.h"
 #include "system/wait_object.h"
 
-#define WATCH_QUEUE 16384u   /* records that wait for the recorder */
 #define WATCH_PROCESSES 1024u
 #define WATCH_THREADS 4096u
 #define WATCH_ADDED 64u
@@ -38,6 +37,7 @@ struct watched_thread {
 	uint64_t last;             /* until when that is known, */
 	uint64_t samples;          /* and in how many slots it was seen, or known without looking */
 	uint64_t moved;            /* ticks: when the ledger was last seen to have changed */
+	uint64_t since;            /* ticks: when it was first seen to be in what it is in, whatever has been put since */
 	uint64_t last_slot, next_slot;
 	uint32_t unchanged; /* looks in a row that found the ledger as it was */
 	bool main;
@@ -54,17 +54,39 @@ struct watched_process {
 	uint32_t number;
 	struct process_files files;
 	struct process_counters counters; /* as last put */
+	struct process_counters now;      /* as last read, what is read rarely included */
+	uint64_t now_time, io_time;       /* ticks, of the readings */
+	uint64_t cpu_ns;                  /* before that */
+	uint64_t seen_cpu_ns;             /* when it was last looked whether any of its threads runs, */
+	uint64_t seen_slot, moved_slot;   /* in which slot that was, and in which one had */
+	uint32_t programs; /* that have replaced the first one */
+	uint32_t looks;
 	struct wait_process wait;
 	struct code_process code;
 	uint64_t birth, memory;
 	int tasks;      /* its folder of threads; -1 */
+	int children;   /* of its main thread; -1 */
 	uint64_t links; /* of that, when threads were last listed: one for each and two more */
 	pid_t parent;
 	bool leader_ended, gone;
+	bool syscalls; /* its threads' may be seen */
+	bool hurry;    /* one of its threads has ended, so it may have, too */
+	uint32_t refused; /* of its threads, for which there was no room */
+};
+
+/* What watch_view_begin() hands out, made by the looking thread. */
+struct watch_views {
+	pthread_mutex_t lock;
+	struct watch_view view;
+	struct watched_process_view *processes;
+	size_t process_capacity;
+	struct watched_thread_view *threads;
+	size_t thread_capacity;
 };
 
 struct watch {
 	enum clock_source clock;
+	struct watch_options options;
 	uint64_t ticks_a_slot;
 	pthread_t thread;
 
@@ -75,6 +97,7 @@ struct watch {
 	size_t process_count, process_capacity;
 	struct machine_files machine_files;
 	struct machine_counters machine;
+	uint64_t machine_time; /* ticks, of the reading */
 	struct rare_read pss_reads, numa_reads; /* of the main process */
 	struct numa_memory numa;                /* as last put */
 	uint32_t next_process, next_thread;
@@ -100,11 +123,17 @@ struct watch {
 	size_t added_count;
 	uint64_t dropped;
 	bool stop;
+	struct watch_views views;
 };
 
 /* watch.c */
 void watch_put_thread(struct watch *w, const struct watched_thread *t, const struct watch_record *record);
 void watch_put_process(struct watch *w, const struct watched_process *p, const struct watch_record *record);
+
+/* watch_view.c: how things are now. */
+void watch_view_make(struct watch *w); /* after a look */
+void watch_view_init(struct watch *w);
+void watch_view_release(struct watch *w);
 
 /* watch_thread.c: one thread. */
 int watch_thread_new(struct watch *w, struct watched_process *p, pid_t tid);
@@ -125,5 +154,6 @@ void watch_tree_pass(struct watch *w);
 void watch_tree_glance(struct watch *w); /* at how many threads there are, which costs little */
 void watch_tree_add(struct watch *w, pid_t pid);
 void watch_process_end(struct watch *w, size_t index);
+uint64_t watch_process_cpu(const struct watched_process *p); /* of all its threads so far, in ns; UINT64_MAX: not known */
 
 #endif

@@ -12,6 +12,7 @@
 #define REST_MAX 4u    /* then after 2, 4, 8, 16 slots: powers of two, */
 #define REST_LOOKS 8u  /* each for so many looks: one that wakes now and then would be lost from sight */
 #define WAKES 2u       /* slices that one change of state may take */
+#define REST_NS 400000000 /* but no longer than this, or the least that is a rest, */
 #define REST_SPINE 1u  /* the main thread of a process: 2 slots at most, */
 #define CROWDED 8u     /* unless others have to be looked at this rarely to keep the budget */
 
@@ -86,12 +87,13 @@ int watch_thread_new(struct watch *w, struct watched_process *p, pid_t tid)
 		free(t);
 		return -ESRCH;
 	}
+	p->syscalls = t->files.syscall >= 0;
 	t->tid = tid;
 	t->number = w->next_thread++;
 	t->process = p;
 	t->main = tid == p->pid;
 	t->object.state = THREAD_STATE_COUNT; /* none yet */
-	t->begin = t->last = t->moved = clock_ticks(w->clock);
+	t->begin = t->last = t->moved = t->since = clock_ticks(w->clock);
 	t->last_slot = w->slot;
 	t->ran = t->is_new = true;
 	w->threads[w->thread_count++] = t;
@@ -123,6 +125,7 @@ void watch_thread_end(struct watch *w, size_t index)
 	record.time = t->last;
 	watch_put_thread(w, t, &record);
 	thread_files_close(&t->files);
+	t->process->hurry = true;
 	free(t);
 	w->threads[index] = w->threads[--w->thread_count];
 }
@@ -150,7 +153,7 @@ static void change(struct watch *w, struct watched_thread *t, const struct wait_
 	t->continues = false;
 	if (end < now)
 		put_state(w, t, end, now, &unknown, 0);
-	t->begin = now;
+	t->begin = t->since = now;
 	t->samples = 0;
 	t->object = *object;
 }
@@ -172,6 +175,8 @@ static void rest(const struct watch *w, struct watched_thread *t)
 {
 	unsigned most = t->main && w->pace < CROWDED ? REST_SPINE : REST_MAX, power = (t->unchanged - STILL) / REST_LOOKS + 1;
 
+	while (most > 1 && w->options.slot_ns << most > REST_NS)
+		most--;
 	t->next_slot = w->slot + ((uint64_t)1 << (power < most ? power : most));
 }
 
@@ -220,12 +225,42 @@ static int look(struct watch *w, struct watched_thread *t, bool moved, uint64_t 
 	return 0;
 }
 
+/* Has no thread of the process run since this one was looked at?  One question for all of them. */
+static bool stands_still(const struct watch *w, const struct watched_thread *t)
+{
+	struct watched_process *p = t->process;
+	uint64_t cpu;
+
+	if (p->seen_slot != w->slot) {
+		cpu = watch_process_cpu(p);
+		if (cpu == UINT64_MAX || cpu != p->seen_cpu_ns)
+			p->moved_slot = w->slot;
+		p->seen_cpu_ns = cpu;
+		p->seen_slot = w->slot;
+	}
+	return p->moved_slot <= t->last_slot;
+}
+
+/* With long slots a thread that waited the last few times is known to wait still when its whole process does. */
+static bool still_waits(struct watch *w, struct watched_thread *t)
+{
+	if (w->options.slot_ns < WATCH_LONG_NS || w->last || t->unchanged <= STILL || t->object.state == THREAD_RUNNING ||
+	    t->object.state == THREAD_STATE_COUNT || !stands_still(w, t))
+		return false;
+	t->samples += w->slot - t->last_slot;
+	t->last = clock_ticks(w->clock);
+	t->last_slot = w->slot;
+	return true;
+}
+
 int watch_thread_look(struct watch *w, struct watched_thread *t)
 {
 	struct thread_ledger ledger;
 	uint64_t now, woken;
 	bool moved;
 
+	if (still_waits(w, t))
+		return 0;
 	if (thread_files_ledger(&t->files, &ledger) != 0)
 		return -ESRCH;
 	now = clock_ticks(w->clock);

@@ -13,7 +13,9 @@
 #include "record/watch_state.h"
 #include "system/proc.h"
 
-#define CHILD_LOOKS 16u  /* threads, besides main ones, that are asked for children in a pass: it takes 10 us each */
+#define CHILD_LOOKS 16u  /* threads, besides main ones, that are asked for children in a pass: it takes 10 us each; */
+#define CHILD_LOOKS_LONG 3u /* with long slots */
+#define STATUS_LOOKS 10u /* at a process, between which what costs more is not read */
 #define CROWD 4u         /* processes that are looked at in every pass; of more, some */
 #define LIST_PASSES 5u   /* threads are listed at least every so many passes */
 #define SPREAD_MAX 10u   /* every process is looked at every so many passes, at least */
@@ -47,6 +49,34 @@ static void put_counters(struct watch *w, struct watched_process *p, const struc
 		p->counters.values[i] = now->values[i];
 		p->counters.known |= 1u << i;
 	}
+}
+
+uint64_t watch_process_cpu(const struct watched_process *p)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(p->pid, &clock) != 0 || clock_gettime(clock, &ts) != 0)
+		return UINT64_MAX;
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* What was read becomes what is known now.  A main thread that has ended has no memory any more, though others have. */
+static void keep_counters(struct watch *w, struct watched_process *p, const struct process_counters *read, uint64_t cpu_ns)
+{
+	bool others = (read->state == 'Z' || read->state == 'X') && read->values[PROCESS_THREADS] > 1;
+
+	if (!w->options.views)
+		return;
+	for (unsigned i = 0; i < PROCESS_COUNTER_COUNT; i++)
+		if (read->known >> i & 1 && !(others && i == PROCESS_RSS_BYTES))
+			process_counters_set(&p->now, i, read->values[i]);
+	p->now.state = read->state;
+	p->now.parent = p->parent = read->parent;
+	p->now_time = clock_ticks(w->clock);
+	if (read->known >> PROCESS_READ_CHARS & 1)
+		p->io_time = p->now_time;
+	p->cpu_ns = cpu_ns;
 }
 
 static void list_threads(struct watch *w, struct watched_process *p);
@@ -85,7 +115,9 @@ void watch_tree_add(struct watch *w, pid_t pid)
 	p->memory = counters.memory;
 	p->parent = counters.parent;
 	p->tasks = open_tasks(pid);
+	p->children = proc_open(pid, pid, "children");
 	w->processes[w->process_count++] = p;
+	keep_counters(w, p, &counters, watch_process_cpu(p));
 	put_counters(w, p, &counters);
 	list_threads(w, p);
 }
@@ -103,6 +135,8 @@ void watch_process_end(struct watch *w, size_t index)
 	process_files_close(&p->files);
 	if (p->tasks >= 0)
 		close(p->tasks);
+	if (p->children >= 0)
+		close(p->children);
 	wait_process_release(&p->wait);
 	code_process_forget(&p->code);
 	free(p);
@@ -144,6 +178,7 @@ static void list_threads(struct watch *w, struct watched_process *p)
 	folder = opendir(path);
 	if (!folder)
 		return;
+	p->refused = 0;
 	for (size_t i = 0; i < w->thread_count; i++)
 		w->threads[i]->listed = false;
 	while ((entry = readdir(folder))) {
@@ -154,23 +189,25 @@ static void list_threads(struct watch *w, struct watched_process *p)
 		if (watch_thread_new(w, p, tid) == 0)
 			w->threads[w->thread_count - 1]->listed = true;
 		else if (w->thread_count >= w->thread_limit)
-			w->totals.refused++;
+			p->refused++;
 	}
+	w->totals.refused += p->refused;
 	closedir(folder);
 	end_unlisted(w, p);
 }
 
 /* ---- Children ---------------------------------------------------------------- */
 
-static void add_children(struct watch *w, pid_t pid, pid_t tid)
+/* Main threads have most children, so their files stay open. */
+static void add_children(struct watch *w, const struct watched_thread *t)
 {
 	char text[4096];
 	const char *at = text;
-	int fd = proc_open(pid, tid, "children");
+	int fd = t->main ? t->process->children : proc_open(t->process->pid, t->tid, "children");
 	uint64_t child;
 
 	(void)proc_reread(fd, text, sizeof text);
-	if (fd >= 0)
+	if (fd >= 0 && !t->main)
 		close(fd);
 	while (proc_number(&at, &child))
 		watch_tree_add(w, child <= INT32_MAX ? (pid_t)child : 0);
@@ -179,19 +216,19 @@ static void add_children(struct watch *w, pid_t pid, pid_t tid)
 /* Children are listed with the thread that began them, so it has run since. */
 static void look_for_children(struct watch *w)
 {
-	size_t count = w->thread_count, asked = 0;
+	size_t count = w->thread_count, asked = 0, most = w->options.slot_ns < WATCH_LONG_NS ? CHILD_LOOKS : CHILD_LOOKS_LONG;
 
 	for (size_t i = 0; i < count; i++) {
 		struct watched_thread *t = w->threads[(w->turn + i) % count];
 
-		if (!t->ran || (!t->main && asked >= CHILD_LOOKS))
+		if (!t->ran || (!t->main && asked >= most))
 			continue;
 		if (!t->main) {
 			asked++;
 			w->turn++;
 		}
 		t->ran = false;
-		add_children(w, t->process->pid, t->tid);
+		add_children(w, t);
 	}
 }
 
@@ -283,6 +320,8 @@ static void replace_program(struct watch *w, struct watched_process *p, uint64_t
 	const struct watch_record record = { .kind = WATCH_PROCESS_REPLACED, .time = clock_ticks(w->clock) };
 
 	p->memory = memory;
+	p->programs++;
+	p->now.known &= ~(1u << PROCESS_PSS_BYTES | 1u << PROCESS_SHARED_BYTES | 1u << PROCESS_SWAP_BYTES); /* read rarely */
 	wait_process_forget(&p->wait);
 	code_process_forget(&p->code);
 	watch_put_process(w, p, &record);
@@ -298,11 +337,37 @@ static bool is_complete(const struct watch *w, const struct watched_process *p, 
 	return known == threads && w->passes % LIST_PASSES != 0;
 }
 
+/* With long slots every other reading is a short one. */
+static int read_process(const struct watch *w, struct watched_process *p, struct process_counters *ret)
+{
+	p->looks++;
+	if (w->options.slot_ns >= WATCH_LONG_NS && p->looks % 2)
+		return process_files_read_stat(&p->files, ret);
+	return process_files_read(&p->files, p->looks % STATUS_LOOKS == 0, ret);
+}
+
+/* None of its threads has run since, so nothing that is counted has changed, but for what others do to it. */
+static bool stands_still(struct watch *w, struct watched_process *p, uint64_t cpu_ns)
+{
+	if (w->options.slot_ns < WATCH_LONG_NS || !w->options.views || w->last || p->hurry || cpu_ns == UINT64_MAX || cpu_ns != p->cpu_ns ||
+	    (p->looks + 1) % STATUS_LOOKS == 0)
+		return false;
+	p->looks++;
+	p->now_time = clock_ticks(w->clock);
+	if (p->io_time)
+		p->io_time = p->now_time;
+	return true;
+}
+
 static void look_at_process(struct watch *w, struct watched_process *p)
 {
 	struct process_counters counters;
+	uint64_t cpu_ns = w->options.views ? watch_process_cpu(p) : UINT64_MAX;
 
-	if (process_files_read(&p->files, w->passes % 10 == 0, &counters) != 0) {
+	if (stands_still(w, p, cpu_ns))
+		return;
+	p->hurry = false;
+	if (read_process(w, p, &counters) != 0) {
 		p->gone = true;
 		return;
 	}
@@ -317,6 +382,7 @@ static void look_at_process(struct watch *w, struct watched_process *p)
 		}
 		put_counters(w, p, &counters);
 	}
+	keep_counters(w, p, &counters, cpu_ns);
 	if (!is_complete(w, p, counters.values[PROCESS_THREADS]))
 		list_threads(w, p);
 }
@@ -363,9 +429,12 @@ void watch_tree_pass(struct watch *w)
 	spread = spread < 1 ? 1 : spread > SPREAD_MAX ? SPREAD_MAX : spread;
 	take_added(w);
 	look_for_children(w);
-	for (size_t i = 0; i < w->process_count; i++)
-		if ((w->processes[i]->number + w->passes) % spread == 0)
-			look_at_process(w, w->processes[i]);
+	for (size_t i = 0; i < w->process_count; i++) {
+		struct watched_process *p = w->processes[i];
+
+		if (p->hurry || (p->number + w->passes) % spread == 0)
+			look_at_process(w, p);
+	}
 	for (size_t i = w->process_count; i-- > 0;)
 		if (w->processes[i]->gone)
 			watch_process_end(w, i);

@@ -344,7 +344,7 @@ void watch_writer_finish(struct watch_writer *w, struct error *err)
 	(void)msgpack_write_map(&map, 1);
 	(void)msgpack_write_text(&map, "sampling");
 	(void)msgpack_write_map(&map, 16);
-	put_integer(&map, "interval_ns", WATCH_SLOT_NS);
+	put_integer(&map, "interval_ns", (uint64_t)watch_slot_ns(w->watch));
 	put_integer(&map, "seed", totals.seed);
 	put_integer(&map, "slots", totals.slots);
 	put_integer(&map, "missed", totals.missed);

@@ -121,6 +121,39 @@ int machine_group_path(const char *text, char *path, size_t size)
 	return -ENOENT;
 }
 
+/* "4:cpu,cpuacct:/PATH": the path, when the controller is among those of the line. */
+static const char *first_version_path(const char *line, const char *controller)
+{
+	const char *at = strchr(line, ':'), *path = at ? strchr(at + 1, ':') : NULL;
+	size_t size = strlen(controller);
+
+	if (!path || path[1] != '/')
+		return NULL;
+	for (; at < path; at += 1 + strcspn(at + 1, ",:"))
+		if (strncmp(at + 1, controller, size) == 0 && (at[1 + size] == ',' || at[1 + size] == ':'))
+			return path + 1;
+	return NULL;
+}
+
+int machine_controller_path(const char *text, const char *controller, char *path, size_t size, bool *ret_first_version)
+{
+	const char *rest = text;
+	char line[1024];
+
+	while (proc_line(&rest, line, sizeof line)) {
+		const char *group = first_version_path(line, controller);
+		int n;
+
+		if (!group)
+			continue;
+		n = snprintf(path, size, "/sys/fs/cgroup/%s%s", controller, strcmp(group, "/") == 0 ? "" : group);
+		*ret_first_version = true;
+		return strncmp(group, "/..", 3) != 0 && strlen(line) < sizeof line - 1 && (size_t)n < size ? 0 : -ENOENT;
+	}
+	*ret_first_version = false;
+	return machine_group_path(text, path, size);
+}
+
 static int group_path(pid_t pid, char *path, size_t size)
 {
 	char text[4096];

@@ -44,6 +44,10 @@ void machine_counters_parse_memory(struct machine_counters *counters, enum machi
 /* The folder of a control group, from the text of /proc/PID/cgroup.  0, or -ENOENT: in none of the second version. */
 int machine_group_path(const char *text, char *path, size_t size);
 
+/* The same for the group that one controller ("memory", "cpu") has the process in: in the first version of control groups each
+ * may have its own. */
+int machine_controller_path(const char *text, const char *controller, char *path, size_t size, bool *ret_first_version);
+
 #define MACHINE_FILES 8
 struct machine_files {
 	int fds[MACHINE_FILES]; /* -1: there is none */

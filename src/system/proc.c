@@ -75,6 +75,20 @@ ssize_t proc_reread(int fd, char *text, size_t size)
 	return n < 0 ? -(fd < 0 ? EBADF : errno) : n;
 }
 
+ssize_t proc_reread_all(int fd, char *text, size_t size)
+{
+	size_t total = 0;
+	ssize_t n = 0;
+
+	text[0] = '\0';
+	if (fd < 0)
+		return -EBADF;
+	while (total < size - 1 && (n = pread(fd, text + total, size - 1 - total, (off_t)total)) > 0)
+		total += (size_t)n;
+	text[total] = '\0';
+	return n < 0 && total == 0 ? -errno : (ssize_t)total;
+}
+
 bool proc_number(const char **text, uint64_t *ret)
 {
 	const char *at = *text;

@@ -28,6 +28,9 @@ int proc_open(pid_t pid, pid_t tid, const char *name);
 /* The beginning of an open file, read anew, NUL-terminated.  Its length, or negative when whom it is about has gone. */
 ssize_t proc_reread(int fd, char *text, size_t size);
 
+/* The same for one that the kernel gives in pieces of a page, as those with a line for each of many things. */
+ssize_t proc_reread_all(int fd, char *text, size_t size);
+
 /* The next number of a text, after spaces.  False at anything else, and for one that does not fit. */
 bool proc_number(const char **text, uint64_t *ret);
 

@@ -24,6 +24,8 @@ static const char *const names[PROCESS_COUNTER_COUNT] = {
 	[PROCESS_VOLUNTARY_SWITCHES] = "voluntary_switches",
 	[PROCESS_INVOLUNTARY_SWITCHES] = "involuntary_switches",
 	[PROCESS_PSS_BYTES] = "pss_bytes",
+	[PROCESS_SHARED_BYTES] = "shared_bytes",
+	[PROCESS_SWAP_BYTES] = "swap_bytes",
 };
 
 const char *process_counter_name(enum process_counter counter)
@@ -120,6 +122,22 @@ void process_counters_parse_io(struct process_counters *c, const char *text)
 	parse_keys(c, text, keys, sizeof keys / sizeof keys[0]);
 }
 
+/* "RssFile:      5120 kB", which adds to what is there already. */
+static void parse_kb(struct process_counters *c, const char *text, const char *key, enum process_counter counter)
+{
+	size_t size = strlen(key);
+	char line[256];
+
+	while (proc_line(&text, line, sizeof line)) {
+		const char *at = line + size;
+		uint64_t kb, before = c->known >> counter & 1 ? c->values[counter] : 0;
+
+		if (strncmp(line, key, size) == 0 && proc_number(&at, &kb) && strcmp(at, " kB") == 0 && kb <= (UINT64_MAX >> 12) &&
+		    before <= (UINT64_MAX >> 1))
+			process_counters_set(c, counter, before + kb * 1024);
+	}
+}
+
 void process_counters_parse_status(struct process_counters *c, const char *text)
 {
 	static const struct key keys[] = {
@@ -128,6 +146,9 @@ void process_counters_parse_status(struct process_counters *c, const char *text)
 	};
 
 	parse_keys(c, text, keys, sizeof keys / sizeof keys[0]);
+	parse_kb(c, text, "RssFile:", PROCESS_SHARED_BYTES);
+	parse_kb(c, text, "RssShmem:", PROCESS_SHARED_BYTES);
+	parse_kb(c, text, "VmSwap:", PROCESS_SWAP_BYTES);
 }
 
 int process_files_open(struct process_files *files, pid_t pid)
@@ -152,12 +173,23 @@ void process_files_close(struct process_files *files)
 	*files = (struct process_files)PROCESS_FILES_INIT;
 }
 
-int process_files_read(const struct process_files *files, bool all, struct process_counters *ret)
+int process_files_read_stat(const struct process_files *files, struct process_counters *ret)
 {
 	struct process_counters c = { 0 };
-	char text[4096];
+	char text[1024];
 	ssize_t n = proc_reread(files->stat, text, sizeof text);
 	int rc = n < 0 ? (int)n : process_counters_parse_stat(&c, text);
+
+	if (rc == 0)
+		*ret = c;
+	return rc;
+}
+
+int process_files_read(const struct process_files *files, bool all, struct process_counters *ret)
+{
+	struct process_counters c;
+	char text[4096];
+	int rc = process_files_read_stat(files, &c);
 
 	if (rc != 0)
 		return rc;

@@ -25,6 +25,8 @@ enum process_counter {
 	PROCESS_VOLUNTARY_SWITCHES, /* of the main thread: others' are in their ledgers, as slices */
 	PROCESS_INVOLUNTARY_SWITCHES,
 	PROCESS_PSS_BYTES, /* see process_memory.h */
+	PROCESS_SHARED_BYTES, /* of rss: pages of files and of memory that others may have as well */
+	PROCESS_SWAP_BYTES,
 	PROCESS_COUNTER_COUNT
 };
 const char *process_counter_name(enum process_counter counter);
@@ -54,5 +56,7 @@ void process_files_close(struct process_files *files);
 
 /* `all`: those that cost more to read as well (status).  Negative when the process has ended. */
 int process_files_read(const struct process_files *files, bool all, struct process_counters *ret);
+/* Only what costs least: neither bytes nor switches. */
+int process_files_read_stat(const struct process_files *files, struct process_counters *ret);
 
 #endif

@@ -238,19 +238,41 @@ static int copy_block(struct copy *c, const struct trace_batch *b, struct error 
 	return rc;
 }
 
-static int copy_events(struct copy *c, struct error *err)
+/* What was open before the block begins with it, by its name, kind and depth. */
+static int copy_open(struct copy *c, const struct trace_batch *b, int64_t time, struct error *err)
+{
+	int rc = trace_writer_domain(c->to, b->domain, err);
+
+	for (size_t i = 0; rc == 0 && i < b->open_count; i++) {
+		const struct trace_open_slice *o = &b->open[i];
+		struct event_slot slot = { .time = (uint64_t)time, .name = copy_string(c, o->name), .cpu = EVENT_CPU_UNKNOWN,
+					   .depth = o->depth, .kind = o->kind, .flags = EVENT_FLAGS(PHASE_BEGIN, 0, 0) | EVENT_FLAG_THREAD };
+
+		if (o->name != 0)
+			rc = trace_writer_event(c->to, o->track, &slot, NULL, 0, err);
+	}
+	return rc;
+}
+
+static int copy_events(struct copy *c, size_t first, bool open, struct error *err)
 {
 	struct trace_batch batch = TRACE_BATCH_INIT;
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < trace_reader_block_count(c->from); i++)
-		if (trace_reader_decode(c->from, i, &batch, NULL) == 0)
-			rc = copy_block(c, &batch, err);
+	for (size_t i = first; rc == 0 && i < trace_reader_block_count(c->from); i++) {
+		if (trace_reader_decode(c->from, i, &batch, NULL) != 0)
+			continue;
+		if (open && batch.domain == 0) {
+			rc = copy_open(c, &batch, trace_reader_block(c->from, i)->first_time, err);
+			open = false;
+		}
+		rc = rc ? rc : copy_block(c, &batch, err);
+	}
 	trace_batch_release(&batch);
 	return rc;
 }
 
-int trace_copy(struct trace_reader *from, struct trace_writer *to, struct error *err)
+static int copy_all(struct trace_reader *from, struct trace_writer *to, size_t first, bool open, struct error *err)
 {
 	struct copy *c = calloc(1, sizeof *c);
 	int rc = -ENOMEM;
@@ -273,9 +295,23 @@ int trace_copy(struct trace_reader *from, struct trace_writer *to, struct error 
 	if (rc == 0)
 		rc = copy_clocks_and_info(c, err);
 	if (rc == 0)
-		rc = copy_events(c, err);
+		rc = copy_events(c, first, open, err);
 	if (c)
 		free(c->strings);
 	free(c);
 	return rc;
+}
+
+int trace_copy(struct trace_reader *from, struct trace_writer *to, struct error *err)
+{
+	return copy_all(from, to, 0, false, err);
+}
+
+int trace_copy_since(struct trace_reader *from, struct trace_writer *to, int64_t since, bool first, struct error *err)
+{
+	size_t count = trace_reader_block_count(from), block = 0;
+
+	while (block < count && (trace_reader_block(from, block)->domain != 0 || trace_reader_block(from, block)->last_time < since))
+		block++;
+	return copy_all(from, to, block, first, err);
 }

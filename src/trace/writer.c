@@ -77,6 +77,15 @@ uint32_t trace_writer_string(struct trace_writer *w, const char *text, size_t si
 	return dictionary_string(&w->dictionary, text, size);
 }
 
+const char *trace_writer_text(const struct trace_writer *w, uint32_t string, size_t *ret_size)
+{
+	const struct dictionary *d = &w->dictionary;
+	const struct dictionary_string *s = string && string <= d->string_count ? &d->strings[string - 1] : NULL;
+
+	*ret_size = s ? s->size : 0;
+	return s ? (const char *)d->log.data + s->offset : "";
+}
+
 uint32_t trace_writer_function(struct trace_writer *w, const struct trace_function *function)
 {
 	return dictionary_function(&w->dictionary, function);

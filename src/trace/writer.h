@@ -151,6 +151,8 @@ int trace_writer_open(struct trace_writer **ret, int fd, const struct trace_writ
 
 /* Interns by content; returns the string's number (never 0), or 0 when out of memory. */
 uint32_t trace_writer_string(struct trace_writer *w, const char *text, size_t size);
+/* What a number stands for, without a NUL behind it; "" where there is none.  Until the next entry of any kind. */
+const char *trace_writer_text(const struct trace_writer *w, uint32_t string, size_t *ret_size);
 
 /*
  * The name of events that are calls of a function: "module.qualname" (the qualified name alone where there is no module or

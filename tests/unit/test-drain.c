@@ -826,6 +826,70 @@ static void recovery_repeats_no_task(void **state)
 	unlink(first);
 }
 
+/* ---- Who listens --------------------------------------------------------------------- */
+
+struct ear {
+	unsigned threads, tasks, named;
+	uint32_t task_track, task_thread, thread_track;
+};
+
+static void hear(void *arg, const struct drain_run *run)
+{
+	struct ear *ear = arg;
+	size_t size;
+
+	assert_int_equal(run->pid, getpid());
+	for (size_t i = 0; i < run->count; i += 1 + (size_t)run->slots[i].extra) {
+		ear->threads += run->kind == TRACK_THREAD;
+		ear->tasks += run->kind == TRACK_TASK;
+		ear->named += strncmp(drain_text(drain, run->slots[i].name, &size), "decode", 6) == 0 && size == 6;
+	}
+	if (run->kind == TRACK_TASK) {
+		ear->task_track = run->track;
+		ear->task_thread = run->thread;
+	} else {
+		ear->thread_track = run->track;
+	}
+}
+
+/* All that is written is heard of, with the names of the trace, until nobody listens any more. */
+static void who_listens_hears_everything(void **state)
+{
+	struct drain_totals drained;
+	struct ring_memory *memory;
+	struct ring_producer *p;
+	struct totals totals;
+	struct ear ear = { 0 };
+	uint32_t serial = 0, decode;
+	uint64_t recorded, lost;
+
+	(void)state;
+	start(8, OVERFLOW_WRAP);
+	memory = attach(0, 0);
+	p = ring_producer_open(memory, 100, 0, &serial);
+	decode = name(memory, "decode");
+	drain_listen(drain, hear, &ear);
+	for (uint64_t i = 0; i < 5000; i++) {
+		assert_true(emit(p, 1000 + i, EVENT_SCOPE, i % 2 ? PHASE_END : PHASE_BEGIN, i % 2 ? 0 : decode, 0));
+		if (i % 100 == 99)
+			assert_true(emit_task(p, 1000 + i, PHASE_INSTANT, decode, 0, 3, 0));
+	}
+	drain_pass(drain, NULL);
+	assert_int_equal(ear.threads, 5000);
+	assert_int_equal(ear.tasks, 50);
+	assert_int_equal(ear.named, 2550);
+	assert_int_equal(ear.task_thread, ear.thread_track);
+	assert_int_not_equal(ear.task_track, ear.thread_track);
+	drain_counts(drain, &recorded, &lost);
+	assert_int_equal(recorded, 5050);
+	assert_int_equal(lost, 0);
+	drain_listen(drain, NULL, NULL);
+	assert_true(emit(p, 9000, EVENT_SCOPE, PHASE_BEGIN, decode, 0));
+	trace_reader_close(finish(&drained, &totals));
+	assert_int_equal(ear.threads, 5000);
+	assert_int_equal(totals.events, 5051);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -846,6 +910,7 @@ int main(void)
 		cmocka_unit_test(time_unseen_is_told),
 		cmocka_unit_test(what_was_skipped_is_summed_up),
 		cmocka_unit_test(recovery_repeats_no_task),
+		cmocka_unit_test(who_listens_hears_everything),
 	};
 
 	return cmocka_run_group_tests_name("drain", tests, NULL, NULL);

@@ -14,7 +14,7 @@ static const char *const colours[] = { "red", "green", "blue", NULL };
 static bool verbose, all;
 static int64_t top;
 static double from;
-static const char *output;
+static const char *output, *web;
 static int colour;
 static struct option_list rules;
 static struct config config;
@@ -25,6 +25,7 @@ static const struct option_row rows[] = {
 	OPTION_INT('n', "top", "N", &top, 1, 100, "how many"),
 	OPTION_REAL(0, "from", "MS", &from, 0, 1e6, "from when on"),
 	OPTION_TEXT('o', "output", "FILE", &output, "where to"),
+	OPTION_TEXT('w', "web", "[PORT]", &web, "maybe where"),
 	OPTION_LIST('r', "rules", "FILE", &rules, "may be given again"),
 	OPTION_CHOICE(0, "colour", "COLOUR", &colour, colours, "which colour"),
 	OPTION_CONFIG(0, "trace-size-mb", "N", &config, CONFIG_TRACE_SIZE_MB, "memory"),
@@ -52,7 +53,7 @@ static int parse_with(const struct options *options, const char *const *typed)
 	verbose = all = false;
 	top = 10;
 	from = -1;
-	output = NULL;
+	output = web = NULL;
 	colour = -1;
 	error = (struct error){ 0 };
 	words[argc++] = (char *)"test";
@@ -65,6 +66,19 @@ static int parse_with(const struct options *options, const char *const *typed)
 }
 
 #define PARSE(...) parse_with(&table, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* A word that follows is not taken for the value. */
+static void a_value_that_may_be_left_out(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("--web", "80"), 1);
+	assert_string_equal(web, "");
+	assert_string_equal(words[1], "80");
+	assert_int_equal(PARSE("--web=80", "file"), 1);
+	assert_string_equal(web, "80");
+	assert_int_equal(PARSE("-w81", "-w"), 0);
+	assert_string_equal(web, "");
+}
 
 static void several_values(void **state)
 {
@@ -203,6 +217,7 @@ static void help_is_made_from_the_table(void **state)
 			    "  -n, --top N               how many\n"
 			    "      --from MS             from when on\n"
 			    "  -o, --output FILE         where to\n"
+			    "  -w, --web [PORT]          maybe where\n"
 			    "  -r, --rules FILE          may be given again\n"
 			    "      --colour COLOUR       which colour\n"
 			    "      --trace-size-mb N     memory\n"
@@ -218,6 +233,7 @@ static void help_is_made_from_the_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_value_that_may_be_left_out),
 		cmocka_unit_test(several_values),
 		cmocka_unit_test(typed_values),
 		cmocka_unit_test(short_forms),

@@ -44,6 +44,9 @@ async function browser() {
 	return shared;
 }
 
+// With no storage and no connections of others.
+export const newContext = async () => (await browser()).createBrowserContext();
+
 // Call after the last test of a file.
 export async function done() {
 	if (!shared) return;
@@ -53,7 +56,7 @@ export async function done() {
 
 export const pageFile = (name) => path.join(FOLDER, `${name}.html`);
 
-const WATCH = () => {
+export const WATCH = () => {
 	const seen = { violations: [], frames: 0 };
 	Object.defineProperty(window, "seenByTest", { value: seen });
 	document.addEventListener("securitypolicyviolation", (event) =>
@@ -67,7 +70,7 @@ const features = (media) => Object.entries(media).map(([name, value]) => ({ name
 // Opens a page in a context of its own (no storage of others).  `trouble` has what was said on the console, thrown, asked of the
 // network or shown as a dialog.  options: file, viewport, script (false: none), media ({feature: value}), hash.
 export async function open(name, options = {}) {
-	const context = await (await browser()).createBrowserContext();
+	const context = await newContext();
 	const page = await context.newPage();
 	const trouble = [];
 	const url = pathToFileURL(options.file ?? pageFile(name)).href;

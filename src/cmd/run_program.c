@@ -1,0 +1,315 @@
+/* run_program.c - see run_program.h. */
+#include "cmd/run_program.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cmd/apply.h"
+#include "cmd/command.h"
+#include "cmd/install_path.h"
+#include "cmd/recording.h"
+#include "cmd/run_ending.h"
+#include "cmd/run_nsys.h"
+#include "record/doors.h"
+
+#define LOG_TAG "run"
+
+/* ---- What to run ------------------------------------------------------------- */
+
+static bool is_script(const char *argument)
+{
+	size_t n = strlen(argument);
+
+	return n > 3 && strcmp(argument + n - 3, ".py") == 0;
+}
+
+static const char *python(char *path, size_t size)
+{
+	const char *venv = getenv("VIRTUAL_ENV");
+
+	if (venv && venv[0] == '/') {
+		snprintf(path, size, "%s/bin/python", venv);
+		if (access(path, X_OK) == 0)
+			return path;
+	}
+	return "python3";
+}
+
+/* A script that is not there: the exit code is a shell's. */
+static int check_script(const char *script)
+{
+	struct stat st;
+
+	if (stat(script, &st) != 0)
+		return errno == EACCES ? fail(126, "cannot read the script %s: %s", script, strerror(errno)) :
+					 fail(127, "there is no script %s", script);
+	if (S_ISDIR(st.st_mode))
+		return fail(126, "cannot run %s: it is a directory", script);
+	if (access(script, R_OK) != 0)
+		return fail(126, "cannot read the script %s: %s", script, strerror(errno));
+	return 0;
+}
+
+/* The command line to execute: SCRIPT.py, -m and -c get an interpreter in front.  Allocated; NULL and *ret_status set
+ * when it cannot be run. */
+static char **make_command(int count, char **arguments, char *interpreter, size_t size, int *ret_status)
+{
+	bool script = is_script(arguments[0]);
+	bool needs_python = script || strcmp(arguments[0], "-m") == 0 || strcmp(arguments[0], "-c") == 0;
+	char **argv;
+	int n = 0;
+
+	*ret_status = script ? check_script(arguments[0]) : 0;
+	if (*ret_status)
+		return NULL;
+	argv = calloc((size_t)count + 2, sizeof *argv);
+	if (!argv) {
+		*ret_status = fail(EXIT_ENVIRONMENT, "out of memory");
+		return NULL;
+	}
+	if (needs_python)
+		argv[n++] = (char *)python(interpreter, size);
+	for (int i = 0; i < count; i++)
+		argv[n++] = arguments[i];
+	return argv;
+}
+
+static int run_unrecorded(char *const argv[])
+{
+	int code;
+
+	execvp(argv[0], argv);
+	code = errno;
+	return fail(code == ENOENT ? 127 : 126, "cannot run %s: %s", argv[0], strerror(code));
+}
+
+/* ---- What to say ------------------------------------------------------------- */
+
+static void print_losses(const struct recorder_result *r)
+{
+	char a[32];
+
+	if (r->totals.lost == 0 && r->dropped == 0)
+		fprintf(stderr, ", none lost");
+	if (r->totals.lost)
+		fprintf(stderr, ", %s lost", text_group_digits(a, r->totals.lost));
+	if (r->dropped)
+		fprintf(stderr, ", the oldest %s dropped as asked", text_group_digits(a, r->dropped));
+}
+
+static void print_counts(const struct recorder_result *r, uint64_t kept)
+{
+	char a[32];
+
+	fprintf(stderr, "%s events of %u process%s and %u thread%s", text_group_digits(a, kept), r->totals.processes,
+		r->totals.processes == 1 ? "" : "es", r->totals.threads, r->totals.threads == 1 ? "" : "s");
+	print_losses(r);
+}
+
+static void print_closing_line(const struct recorder_result *r, const char *trace)
+{
+	uint64_t kept = r->totals.recorded - (r->dropped < r->totals.recorded ? r->dropped : r->totals.recorded);
+	char b[32];
+	struct buffer name = BUFFER_INIT;
+
+	fprintf(stderr, "inferscope: ");
+	if (r->totals.processes == 0 && r->totals.refused_processes == 0)
+		fprintf(stderr, "nothing to record: the program uses neither Python nor inferscope.h, or may not load the runtime "
+				"(it is static, has raised privileges, or is a Python that 'inferscope doctor' does not list)");
+	else
+		print_counts(r, kept);
+	(void)text_append_terminal(&name, trace, strlen(trace), 0);
+	fprintf(stderr, "; trace in %.*s (%s", (int)name.size, (const char *)name.data, text_byte_size(b, r->trace_bytes));
+	if (kept)
+		fprintf(stderr, ", %.1f bytes an event", (double)r->trace_bytes / (double)kept);
+	fprintf(stderr, ")\n");
+	buffer_release(&name);
+}
+
+static void print_warning(void *arg, const char *sentence)
+{
+	(void)arg;
+	warning("%s", sentence);
+}
+
+/* The option with which a Python ignores the environment (-I, -E) or what it finds through it (-S); NULL: none. */
+static const char *door_shutter(char *const argv[])
+{
+	const char *slash = strrchr(argv[0], '/');
+
+	if (strncmp(slash ? slash + 1 : argv[0], "python", 6) != 0)
+		return NULL;
+	for (size_t i = 1; argv[i] && argv[i][0] == '-' && argv[i][1] && argv[i][1] != '-'; i++) {
+		size_t n = strcspn(argv[i] + 1, "cmXWIES");
+
+		switch (argv[i][1 + n]) {
+		case 'I':
+		case 'E':
+		case 'S':
+			return argv[i];
+		case 'X':
+		case 'W':
+			i += argv[i][2 + n] == '\0' && argv[i + 1];
+			break;
+		case 'c':
+		case 'm':
+			return NULL;
+		}
+	}
+	return NULL;
+}
+
+static void print_shut_door(char *const argv[])
+{
+	const char *option = door_shutter(argv);
+
+	if (option)
+		warning("Python's calls are not recorded: with %s it does not look where inferscope tells it to", option);
+}
+
+static void print_taken_doors(const char *runtime)
+{
+	char sentence[LOG_MESSAGE_MAX];
+
+	for (size_t i = 0; doors_taken(i, runtime, sentence, sizeof sentence); i++)
+		if (sentence[0])
+			warning("%s", sentence);
+}
+
+/* ---- The command ------------------------------------------------------------- */
+
+/* What our runtime and our Python package read, where it is not what they assume, or not what they would inherit. */
+static int make_variables(const struct config *config, struct variables *variables)
+{
+	static const enum config_key keys[] = { CONFIG_CALLS,  CONFIG_C_CALLS, CONFIG_OPS,
+						CONFIG_SHAPES, CONFIG_INCLUDE, CONFIG_EXCLUDE };
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0] && rc == 0; i++) {
+		const struct config_key_info *info = &config_keys[keys[i]];
+		const struct config_value *value = config_value(config, keys[i]);
+		bool flag = info->type == CONFIG_BOOL;
+
+		if (strcmp(value->text, info->initial) != 0 || getenv(info->environment))
+			rc = variables_set(variables, info->environment, !flag ? value->text : value->number ? "1" : "0");
+	}
+	if (rc == 0 && config_integer(config, CONFIG_GPU) != CONFIG_GPU_AUTO) /* a profiler inside is to leave GPUs alone, too */
+		rc = variables_set(variables, config_keys[CONFIG_GPU].environment, "off");
+	return rc;
+}
+
+/* What of the program's environment is changed is said before it starts. */
+static int follow_advice(const char *list, struct variables *variables)
+{
+	struct buffer said = BUFFER_INIT;
+	const char *wrong = NULL;
+	int rc = apply_advice(list, variables, &said, &wrong), status = 0;
+
+	if (rc == -EINVAL)
+		status = fail(EXIT_USAGE, "run: there is no advice '%.*s' to apply; there are: " APPLY_NAMES, (int)strcspn(wrong, ","), wrong);
+	else if (rc < 0)
+		status = fail(EXIT_ENVIRONMENT, "out of memory");
+	for (size_t at = 0, n; status == 0 && at < said.size; at += n + 1) {
+		n = (size_t)((const uint8_t *)memchr(said.data + at, '\n', said.size - at) - (said.data + at));
+		fprintf(stderr, "inferscope: applied %.*s\n", (int)n, (const char *)said.data + at);
+	}
+	buffer_release(&said);
+	return status;
+}
+
+static int record_in_company(struct recorder_options *options, const struct run_company *company, struct recorder_result *result)
+{
+	struct error err = { 0 };
+	int status = 0, rc = 0;
+
+	if (company && company->before)
+		status = company->before(company->arg, options->command, options);
+	if (status == 0)
+		rc = recorder_run(options, result, &err);
+	if (company && company->after)
+		company->after(company->arg);
+	return rc != 0 ? fail_with(&err, EXIT_ENVIRONMENT) : status;
+}
+
+/* nsys: has what else records the program; NULL: nothing does. */
+static int record_with(const struct config *config, struct recorder_options *options, const struct run_nsys *nsys,
+		       const struct run_company *company)
+{
+	struct recorder_result result;
+	sigset_t mask;
+	int status;
+
+	sigprocmask(SIG_SETMASK, NULL, &mask);
+	status = record_in_company(options, company, &result);
+	if (status)
+		return status;
+	recording_warnings(&result, print_warning, NULL);
+	print_shut_door(options->command);
+	if (nsys) {
+		result.exit_status = run_nsys_status(nsys, result.exit_status);
+		run_nsys_join(nsys, options->trace_path, &result, &mask);
+	}
+	if (config_integer(config, CONFIG_LOG_LEVEL) <= LOG_LEVEL_INFO)
+		print_taken_doors(options->runtime_path);
+	run_ending(config, &result, &mask);
+	print_closing_line(&result, options->trace_path);
+	return result.exit_status;
+}
+
+static int record(const struct config *config, char *const argv[], const struct run_company *company)
+{
+	struct recorder_options options = recording_settings(config);
+	struct variables variables = { NULL, 0 };
+	struct run_nsys nsys = RUN_NSYS_INIT;
+	char *runtime = recording_runtime(), *door = install_path_door();
+	bool by_nsys = options.gpu == CONFIG_GPU_NSYS;
+	int status = runtime ? 0 : EXIT_ENVIRONMENT;
+
+	if (!door)
+		log_debug("there is no folder with our sitecustomize.py, so Python is not recorded");
+	if (status == 0 && by_nsys)
+		status = run_nsys_prepare(&nsys, argv);
+	options.argv = by_nsys ? nsys.argv : argv;
+	options.command = argv;
+	options.runtime_path = runtime;
+	options.python_door = door;
+	options.variables = &variables;
+	options.leave_streams = true;
+	if (status == 0 && make_variables(config, &variables) != 0)
+		status = fail(EXIT_ENVIRONMENT, "out of memory");
+	if (status == 0 && company && company->apply)
+		status = follow_advice(company->apply, &variables);
+	if (status == 0)
+		status = record_with(config, &options, by_nsys ? &nsys : NULL, company);
+	run_nsys_release(&nsys);
+	variables_release(&variables);
+	free(door);
+	free(runtime);
+	return status;
+}
+
+int run_program(const struct config *config, int count, char **arguments, const struct run_company *company)
+{
+	char interpreter[4096];
+	int status = run_ending_check(config);
+	char **argv;
+
+	if (status)
+		return status;
+	argv = make_command(count, arguments, interpreter, sizeof interpreter, &status);
+	if (!argv)
+		return status;
+	if (config_bool(config, CONFIG_ENABLED)) {
+		status = record(config, argv, company);
+	} else {
+		warning("not recording, because the setting 'enabled' is off");
+		status = run_unrecorded(argv);
+	}
+	free(argv);
+	return status;
+}

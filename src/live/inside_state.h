@@ -1,0 +1,164 @@
+/*
+ * inside_state.h - what inside.c and its parts share.
+ */
+#ifndef LIVE_INSIDE_STATE_H
+#define LIVE_INSIDE_STATE_H
+
+#include "live/inside.h"
+
+/* ---- Names: what each of them is, and how much time it took of late (inside_places.c) ---- */
+
+#define PLACES 8192u    /* a power of two; the least used make room for new ones */
+#define PLACE_WAYS 8u   /* where one may be */
+
+/* What a name says of steps, the better the larger. */
+enum inside_rank {
+	RANK_NONE,
+	RANK_WORK,      /* a scope that is called what a step does */
+	RANK_LOADER,    /* the loader is asked for a batch */
+	RANK_OPTIMIZER,
+	RANK_STEP,      /* a scope that is called a step */
+	RANK_PROFILER,
+	RANK_ASKED,
+};
+
+struct inside_place {
+	uint32_t name;  /* the trace's; 0: free */
+	uint8_t kind;
+	uint8_t rank;   /* enum inside_rank */
+	bool loader;    /* it waits for input */
+	bool request;   /* somebody else asks for it */
+	bool counts;    /* as a step, if it repeats */
+	uint32_t calls; /* since the last snapshot */
+	int64_t ticks;  /* likewise; negative when more had been counted than there was */
+	double mean_ticks, mean_calls; /* that fade */
+	uint64_t stem;  /* hash of the name without its number */
+};
+
+/* ---- Tracks and what is open on them (inside_tracks.c) ---- */
+
+#define TRACKS 2048u
+#define TRACK_WAYS 8u
+#define STACK_MAX 1024u /* deeper ones are counted only */
+#define LOOK_UP_MAX 64u /* slices around one that are asked what they are */
+
+struct inside_open {
+	uint64_t begin;
+	uint64_t counted; /* up to here its time is in its place already */
+	uint32_t name;
+	uint16_t place;
+	uint8_t kind;
+	bool step; /* it may be one, and has been told to its series */
+};
+
+struct inside_track {
+	uint32_t id; /* plus one; 0: free */
+	uint8_t kind;
+	uint32_t thread, process;
+	pid_t pid, tid;
+	struct inside_open *stack;
+	size_t capacity;
+	uint32_t size;       /* slices open */
+	uint32_t task;       /* id plus one of the task that the thread last ran; 0: none */
+	uint64_t last_time;
+	int64_t loader_ticks; /* in all, that it waited for input */
+	bool has_loader;
+	bool makes_steps;
+};
+
+/* ---- Steps (inside_steps.c) ---- */
+
+#define SERIES 256u
+#define STEPS_KEPT 100u
+#define STEPS_MIN 3u
+
+/* Slices of one name, but for its number, on one thread; those that are requests, in one process. */
+struct inside_series {
+	bool used;
+	uint64_t stem;
+	uint32_t owner;   /* of the series: INSIDE_OWNER() */
+	uint32_t track;   /* of the thread, also for tasks; of the newest */
+	uint32_t name;    /* likewise */
+	pid_t pid, tid;
+	uint8_t rank;
+	bool request;
+	bool many;          /* several threads or tasks make them */
+	bool inner, within; /* inside other scopes; inside operators */
+	bool dense;       /* it covers its thread's time */
+	uint32_t depth;
+	uint64_t count;   /* begins so far */
+	uint64_t ends;    /* likewise */
+	uint64_t last_time; /* of its newest event */
+	uint64_t begins[STEPS_KEPT + 1]; /* number n is at n % (STEPS_KEPT + 1) */
+	int64_t loader[STEPS_KEPT + 1]; /* what the thread had waited for input then */
+	uint64_t own[STEPS_KEPT + 1];   /* how long it took itself; 0: not known */
+};
+
+#define INSIDE_OWNER(thread, process, request) ((request) ? 0x80000000u | (process) : (thread))
+
+/* The slices of a step, the longest of them. */
+struct inside_slices {
+	struct inside_slice {
+		uint64_t begin, duration;
+		uint32_t name;
+		uint16_t depth;
+		uint8_t kind;
+	} items[LIVE_SLICES]; /* a heap, the shortest first */
+	uint32_t count, left_out;
+};
+
+struct live_inside {
+	struct drain *drain;
+	struct live_inside_options options;
+	char *step;        /* as options.step, which need not live on */
+	char *trace_folder;
+	double rate;       /* ticks a second */
+	struct inside_track tracks[TRACKS];
+	uint16_t used[TRACKS]; /* which of them are */
+	uint32_t used_count;
+	uint64_t place_keys[PLACES]; /* name and kind: looked through without touching the places */
+	struct inside_place places[PLACES];
+	struct inside_series series[SERIES];
+	struct inside_series *anchor; /* NULL: no steps yet */
+	uint8_t tier;                 /* how good it is */
+	bool own;                     /* a step is the slice itself, not all up to the next one */
+	uint32_t open;                /* slices of it, now */
+	uint32_t marked;              /* the track whose slices are kept, plus one; 0: none */
+	struct inside_slices slices[2]; /* of the step at hand, and of the newest that is over */
+	unsigned at_hand;
+	uint64_t slices_begin;          /* of the step at hand; 0: none */
+	struct live_slice *done;        /* the newest that is over, as it is shown */
+	uint32_t done_count, done_left_out;
+	bool done_fresh;                /* slices[] has a newer one */
+	uint64_t done_begin;
+	uint64_t steps;
+	double sum_s, input_sum_s;
+	uint64_t buckets[LIVE_STEP_BUCKETS];
+	uint64_t busy_ticks;      /* when the thread that makes steps was last seen running */
+	uint64_t last_fill;
+	uint64_t last_events, last_disk;
+	double disk_free_bytes, disk_free;
+	double weight;            /* seconds that mean_ticks is over */
+	int oom_fd;               /* -1: there is none */
+	bool oom_tried;
+};
+
+uint16_t inside_place(struct live_inside *in, uint32_t name, uint8_t kind);
+void inside_places_fill(struct live_inside *in, double elapsed_s, struct live_snapshot *snapshot);
+
+void inside_hear(void *arg, const struct drain_run *run);
+void inside_count_open(struct live_inside *in, uint64_t ticks);
+void inside_threads_fill(struct live_inside *in, struct live_snapshot *snapshot);
+struct inside_track *inside_track_by_id(struct live_inside *in, uint32_t id);
+
+/* A slice that may be a step begins or ends on the track. */
+void inside_step_begin(struct live_inside *in, struct inside_track *t, const struct inside_place *p, uint64_t time, uint32_t depth);
+void inside_step_end(struct live_inside *in, struct inside_track *t, const struct inside_place *p, uint64_t begin, uint64_t time);
+/* Any slice of the thread that makes steps has ended. */
+void inside_slice(struct live_inside *in, const struct inside_open *open, uint32_t depth, uint64_t end);
+void inside_steps_fill(struct live_inside *in, uint64_t ticks, struct live_snapshot *snapshot);
+
+/* A name for the snapshot: cut where a character ends. */
+void inside_copy_name(const struct live_inside *in, uint32_t name, char *out, size_t size);
+
+#endif

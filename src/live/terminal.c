@@ -1,0 +1,340 @@
+/*
+ * terminal.c - opens and closes the screen, and divides it.  See terminal.h, terminal_parts.h.
+ *
+ * From top to bottom: what runs, what is measured, what is alarming, one of the
+ * tables, the last lines that the program wrote, the keys.  What there is no room
+ * for is left out, the table last.
+ */
+#include "live/terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <ncurses.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "live/terminal_parts.h"
+
+#define ALERT_ROWS 3
+#define OUTPUT_ROWS 4
+
+/* ---- The screen -------------------------------------------------------------------------- */
+
+int live_terminal_new(struct live_terminal **ret, const struct live_terminal_options *options, struct error *err)
+{
+	struct live_terminal *t = calloc(1, sizeof *t);
+
+	if (t && options->output)
+		t->tail = malloc(TAIL_MAX);
+	if (!t || (options->output && !t->tail)) {
+		free(t);
+		return error_set(err, -ENOMEM, "out of memory");
+	}
+	t->options = *options;
+	*ret = t;
+	return 0;
+}
+
+void live_terminal_free(struct live_terminal *t)
+{
+	if (!t)
+		return;
+	live_terminal_hide(t);
+	if (t->screen)
+		delscreen(t->screen);
+	if (t->in)
+		fclose(t->in);
+	if (t->out)
+		fclose(t->out);
+	buffer_release(&t->text);
+	free(t->frozen);
+	free(t->tail);
+	free(t);
+}
+
+/* ncurses takes signals that are not its own business here. */
+static const int taken[] = { SIGINT, SIGTERM, SIGTSTP, SIGWINCH };
+#define TAKEN (sizeof taken / sizeof taken[0])
+
+static FILE *open_stream(int fd, const char *mode)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	FILE *stream = copy < 0 ? NULL : fdopen(copy, mode);
+
+	if (!stream && copy >= 0)
+		close(copy);
+	return stream;
+}
+
+static void open_screen(struct live_terminal *t)
+{
+	struct sigaction before[TAKEN];
+
+	t->in = open_stream(t->options.fd, "r");
+	t->out = open_stream(t->options.fd, "w");
+	for (size_t i = 0; i < TAKEN; i++)
+		sigaction(taken[i], NULL, &before[i]);
+	if (t->in && t->out)
+		t->screen = newterm(NULL, t->out, t->in);
+	for (size_t i = 0; i < TAKEN; i++)
+		sigaction(taken[i], &before[i], NULL);
+}
+
+/* Ctrl-S would stop the view, and nobody would know why; Ctrl-C and Ctrl-Z are the program's. */
+static void set_modes(const struct live_terminal *t)
+{
+	struct termios settings;
+
+	cbreak();
+	noecho();
+	nonl();
+	curs_set(0);
+	if (tcgetattr(t->options.fd, &settings) == 0) {
+		settings.c_iflag &= ~(tcflag_t)IXON;
+		(void)tcsetattr(t->options.fd, TCSANOW, &settings);
+	}
+	def_prog_mode();
+}
+
+static void set_colors(const struct live_terminal *t)
+{
+	if (!t->options.color || !has_colors())
+		return;
+	start_color();
+	use_default_colors();
+	init_pair(1, COLOR_GREEN, -1);
+	init_pair(2, COLOR_YELLOW, -1);
+	init_pair(3, COLOR_RED, -1);
+}
+
+int live_terminal_show(struct live_terminal *t, struct error *err)
+{
+	if (t->shown)
+		return 0;
+	if (t->screen) {
+		def_shell_mode(); /* somebody else had the terminal meanwhile */
+		reset_prog_mode();
+		clearok(curscr, TRUE);
+		t->shown = true;
+		return 0;
+	}
+	setlocale(LC_CTYPE, "");
+	t->ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	open_screen(t);
+	if (!t->screen)
+		return error_set(err, -ENOTSUP, "cannot open the terminal for the view");
+	set_modes(t);
+	set_colors(t);
+	t->shown = true;
+	return 0;
+}
+
+void live_terminal_hide(struct live_terminal *t)
+{
+	if (!t->shown)
+		return;
+	t->shown = false;
+	(void)endwin();
+}
+
+static void find_size(const struct live_terminal *t, int *rows, int *columns)
+{
+	struct winsize size;
+	bool known = ioctl(t->options.fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0;
+
+	*rows = known ? size.ws_row : 24;
+	*columns = known ? size.ws_col : 80;
+	*rows = *rows > 500 ? 500 : *rows;
+	*columns = *columns > 1000 ? 1000 : *columns;
+}
+
+bool live_terminal_resized(const struct live_terminal *t)
+{
+	int rows, columns;
+
+	find_size(t, &rows, &columns);
+	return rows != t->rows || columns != t->columns;
+}
+
+static void take_size(struct live_terminal *t)
+{
+	int rows, columns;
+
+	find_size(t, &rows, &columns);
+	if (rows != getmaxy(stdscr) || columns != getmaxx(stdscr)) {
+		(void)resizeterm(rows, columns);
+		clearok(curscr, TRUE);
+	}
+	t->rows = rows;
+	t->columns = columns;
+}
+
+/* ---- What is on it ------------------------------------------------------------------------- */
+
+static const char *state_of(const struct live_terminal *t, const struct live_snapshot *s, char *out, size_t size)
+{
+	char time[NUMBER_SIZE];
+	const char *words = s->state == LIVE_STOPPED ? "stopped" : s->state == LIVE_ENDED ? "ended" : "running";
+
+	snprintf(out, size, "%s%s %s", t->paused ? "paused; " : "", words, number_seconds(time, s->run_s));
+	return out;
+}
+
+static void draw_head(struct live_terminal *t, const struct live_snapshot *s)
+{
+	char state[64];
+	int width, at;
+
+	state_of(t, s, state, sizeof state);
+	width = (int)strlen(state) + 2;
+	paint_line(t, 0, INK_TITLE);
+	at = paint_format(t, 0, 0, t->columns - width, INK_TITLE, "inferscope %s: ", t->options.title);
+	paint_text(t, 0, at, t->columns - width - at, INK_TITLE, s->command);
+	paint_right(t, 0, t->columns - width, width - 1, INK_TITLE, state);
+}
+
+static const char *plural(uint32_t n, const char *one, const char *more)
+{
+	return n == 1 ? one : more;
+}
+
+/* Returns the rows it took: an address that is cut off helps nobody. */
+static int draw_facts(struct live_terminal *t, const struct live_snapshot *s, int row)
+{
+	uint32_t processes = s->process_count + s->processes_left_out, threads = s->thread_count + s->threads_left_out;
+	int at = paint_format(t, row, 0, t->columns, INK_PLAIN, "pid %d, %u %s, %u %s", (int)s->pid, processes,
+			      plural(processes, "process", "processes"), threads, plural(threads, "thread", "threads"));
+
+	if (s->gpu_count == 0 && s->gpu_source[0] && !t->options.hint)
+		paint_format(t, row, at, t->columns - at, INK_PLAIN, "   GPUs: %s", s->gpu_source);
+	if (!t->options.hint)
+		return 1;
+	if (at + 8 + (int)strlen(t->options.hint) <= t->columns) {
+		paint_format(t, row, at, t->columns - at, INK_PLAIN, "   page %s", t->options.hint);
+		return 1;
+	}
+	paint_text(t, row + 1, 0, t->columns, INK_PLAIN, t->options.hint);
+	return 2;
+}
+
+static void draw_foot(struct live_terminal *t, const struct live_snapshot *s, int row)
+{
+	char rate[NUMBER_SIZE], total[32], lost[32], bytes[NUMBER_SIZE], cpu[NUMBER_SIZE], rss[NUMBER_SIZE], text[192] = "";
+	int at;
+
+	paint_line(t, row, INK_TITLE);
+	at = paint_text(t, row, 0, t->columns, INK_TITLE, t->columns >= 70 ? "? help  q quit  Tab pane  s sort  p pause " : "? help  q quit ");
+	if (s->events.recorded)
+		snprintf(text, sizeof text, "%s events/s, %s, %s lost, trace %s; ", number_plain(rate, s->events.rate),
+			 text_group_digits(total, s->events.total), text_group_digits(lost, s->events.lost),
+			 number_bytes(bytes, (double)s->events.trace_bytes));
+	snprintf(text + strlen(text), sizeof text - strlen(text), "cost %s, %s ", number_share(cpu, s->own_cpu),
+		 number_bytes(rss, s->own_rss_bytes));
+	if (at < t->columns)
+		paint_right(t, row, at, t->columns - at, INK_TITLE, text);
+}
+
+static int draw_active_alerts(struct live_terminal *t, const struct live_snapshot *s, int row, int rows)
+{
+	uint32_t active = s->active_alerts < s->alert_count ? s->active_alerts : s->alert_count;
+	int n = 0;
+
+	for (uint32_t i = 0; i < active && i < LIVE_ALERTS && n < rows; i++)
+		alert_draw(t, &s->alerts[i], row + n++);
+	return n;
+}
+
+static int draw_output_strip(struct live_terminal *t, int bottom)
+{
+	if (!t->options.output || t->pane == PANE_OUTPUT || live_output_total(t->options.output) == 0 || t->rows < 30)
+		return 0;
+	output_draw(t, bottom - OUTPUT_ROWS, OUTPUT_ROWS, 0);
+	paint_line(t, bottom - OUTPUT_ROWS - 1, INK_TITLE);
+	paint_text(t, bottom - OUTPUT_ROWS - 1, 0, t->columns, INK_TITLE, " Output (o: all of the screen)");
+	return OUTPUT_ROWS + 1;
+}
+
+static void draw_body(struct live_terminal *t, const struct live_snapshot *s)
+{
+	int row = 1, bottom = t->rows - 1, room = (t->rows - 4) / 2;
+
+	if (t->rows >= 12)
+		row += draw_facts(t, s, row);
+	if (!(t->large && t->pane == PANE_OUTPUT)) {
+		row += meters_draw(t, s, row, room);
+		row += draw_active_alerts(t, s, row, t->rows >= 20 ? ALERT_ROWS : 1);
+		bottom -= draw_output_strip(t, bottom);
+	}
+	pane_draw(t, s, row, bottom - row);
+	draw_foot(t, s, t->rows - 1);
+}
+
+static const char *const help[] = {
+	"q           quit the view; a program that was started here goes on",
+	"Tab t       the next of: threads, processes, places, alerts, output",
+	"Left Right  likewise, in both directions",
+	"Up Down PgUp PgDn Home End   scroll",
+	"s           sort by something else",
+	"/ Esc       only what has this in its name; all",
+	"p           pause: what is shown stays, what is recorded goes on",
+	"a           alerts, and what to do about them",
+	"o           what the program writes, on all of the screen",
+	"i           type to the program, until Ctrl-]",
+	"Ctrl-L      draw all of it again",
+	"Ctrl-C Ctrl-Z  reach the program as without us",
+	"? h         this; any key ends it",
+};
+#define HELP_LINES (sizeof help / sizeof help[0])
+
+static void draw_help(struct live_terminal *t)
+{
+	paint_line(t, 1, INK_TITLE);
+	paint_text(t, 1, 0, t->columns, INK_TITLE, " Keys");
+	for (size_t i = 0; i < HELP_LINES && (int)i + 2 < t->rows; i++)
+		paint_text(t, (int)i + 2, 1, t->columns - 1, INK_PLAIN, help[i]);
+}
+
+/* ---- Drawing -------------------------------------------------------------------------------- */
+
+void live_terminal_note(struct live_terminal *t, const struct live_snapshot *s)
+{
+	meters_note(t, s);
+}
+
+/* While it is paused, the moment at which it was stays. */
+static const struct live_snapshot *shown_snapshot(struct live_terminal *t, const struct live_snapshot *s)
+{
+	if (!t->paused)
+		return s;
+	if (!t->frozen) {
+		t->frozen = malloc(sizeof *t->frozen);
+		if (!t->frozen)
+			return s;
+		*t->frozen = *s;
+	}
+	return t->frozen;
+}
+
+void live_terminal_draw(struct live_terminal *t, const struct live_snapshot *snapshot)
+{
+	const struct live_snapshot *s = shown_snapshot(t, snapshot);
+
+	if (!t->shown)
+		return;
+	take_size(t);
+	erase();
+	draw_head(t, s);
+	if (t->help)
+		draw_help(t);
+	else
+		draw_body(t, s);
+	refresh();
+}

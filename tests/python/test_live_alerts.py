@@ -1,0 +1,91 @@
+"""Alerts of real programs under `inferscope monitor`: told, kept in the trace, acted on, and the last seconds kept."""
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import sbt
+from package import environment, need_package
+from recording import INFERSCOPE, PATIENCE
+
+need_package()
+
+INSTANT = 3
+TRAINING = """
+    import threading, time
+    import inferscope
+
+    def step(number):
+        with inferscope.scope(f"train_step {number}"):
+            with inferscope.scope("forward"):
+                time.sleep(0.006)
+            time.sleep(0.002)
+
+    for number in range(150):
+        step(number)
+    threading.Event().wait(3.2)
+    for number in range(150, 180):
+        step(number)
+"""
+
+
+def monitor(folder, code, *options):
+    script = folder / "program.py"
+    script.write_text(textwrap.dedent(code))
+    command = [INFERSCOPE, "monitor", "--no-view", "--interval", "0.1", "--trace", folder / "trace.sbt", *options, "--", sys.executable, script]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False, timeout=PATIENCE)
+    return done.returncode, done.stderr
+
+
+def alerts_of(path):
+    """What the trace says: (kind, phase) and the metadata, in order."""
+    trace = sbt.read(path)
+    assert trace.violations == [] and trace.damage == []
+    track = [number for number, t in trace.tracks.items() if trace.strings.get(t["name"], "") == "alerts"]
+    assert len(track) <= 1
+    return [event.metadata for event in trace.events if track and event.track == track[0] and event.kind == INSTANT]
+
+
+def test_a_stall_is_told_acted_on_and_kept(tmp_path):
+    log, seen = tmp_path / "alerts.log", tmp_path / "seen"
+    status, _ = monitor(
+        tmp_path,
+        TRAINING,
+        "--on-alert",
+        f"*=log:{log}",
+        "--on-alert",
+        f'stall=command:echo "$INFERSCOPE_ALERT_KIND $INFERSCOPE_ALERT_SEVERITY" >> {seen}',
+        "--on-alert",
+        "st*=snapshot:2.5",
+        "--alert",
+        "many steps: steps.count > 100",
+    )
+    assert status == 0
+    alerts = alerts_of(tmp_path / "trace.sbt")
+    stalls = [alert for alert in alerts if alert["kind"] == "stall"]
+    assert [alert["phase"] for alert in stalls] == ["begin", "end"]
+    assert stalls[0]["severity"] == "critical" and "train_step" in stalls[0]["text"]
+    assert 2 < stalls[0]["value"] < 3 and stalls[0]["threshold"] == 2
+    rules = [alert for alert in alerts if alert["kind"] == "rule"]
+    assert [(alert["subject"], alert["phase"]) for alert in rules] == [("many steps", "begin"), ("many steps", "end")]
+    assert {alert["kind"] for alert in alerts} == {"stall", "rule"}
+    lines = [line.split()[1:4] for line in log.read_text().splitlines()]
+    assert ["begin", "critical", "stall"] in lines and ["end", "critical", "stall"] in lines
+    assert seen.read_text() == "stall critical\n"
+
+    kept = tmp_path / f"trace.alert-{stalls[0]['number']}.sbt"
+    assert [alert["kind"] for alert in alerts_of(kept)][-1:] == ["stall"]
+    whole, part = sbt.read(tmp_path / "trace.sbt"), sbt.read(kept)
+    assert 0 < len(part.events) < len(whole.events) / 2
+    info = json.loads(subprocess.check_output([INFERSCOPE, "info", "--format", "json", kept], text=True, timeout=PATIENCE))
+    assert info["complete"] is True and info["events"] == len(part.events)
+    analysis = subprocess.run([INFERSCOPE, "analyze", "--format", "json", "--output", "-", kept], capture_output=True, text=True, timeout=PATIENCE)
+    assert analysis.returncode == 0 and "train_step" in analysis.stdout
+
+
+def test_a_rule_that_makes_no_sense_starts_nothing(tmp_path):
+    made = tmp_path / "made"
+    status, out = monitor(tmp_path, f"open({str(made)!r}, 'w')", "--alert", "bad: memory.usedd > 1")
+    assert status == 2 and "rule 'bad'" in out and "memory.usedd" in out
+    assert not made.exists() and not (tmp_path / "trace.sbt").exists()

@@ -1,0 +1,431 @@
+/* test-live-inside.c - live/inside.h: steps, open scopes and places, from rings through a real drain.  Times are made up. */
+#include "live/inside.h"
+
+#include <math.h>
+
+#include "ring-world.h"
+
+#include "ring/names.h"
+
+#define MS 1000000ull
+#define NEAR(a, b, by) assert_true(fabs((a) - (b)) <= (by))
+
+static struct session session;
+static struct trace_writer *writer;
+static struct drain *drain;
+static struct name_table *names;
+static struct ring_memory *memory;
+static struct ring_producer *thread;
+static struct live_inside *inside;
+static struct live_snapshot snapshot;
+static char trace_path[] = "/tmp/test-inside-XXXXXX";
+static uint64_t now; /* nanoseconds, which are the ticks */
+
+static void start_for(const char *step)
+{
+	struct session_options options = { .budget_bytes = 64 * CHUNK_SIZE, .overflow = OVERFLOW_WRAP,
+					   .clock = CLOCK_SOURCE_MONOTONIC, .trace_path = "trace", .partial_path = "partial" };
+	struct trace_writer_options writer_options = { 0 };
+	struct trace_clock clock = { .kind = CLOCK_KIND_MONOTONIC, .rate = 1000000000 };
+	struct live_inside_options inside_options = { .clock = CLOCK_SOURCE_MONOTONIC, .rate = 1000000000, .step = step };
+	struct ring_process_options process = { .start_ticks = 1 };
+	uint32_t serial = 0;
+	int fd;
+
+	strcpy(trace_path + strlen(trace_path) - 6, "XXXXXX");
+	fd = mkstemp(trace_path);
+	assert_true(fd >= 0);
+	assert_int_equal(session_create(&session, &options, NULL), 0);
+	assert_int_equal(trace_writer_open(&writer, fd, &writer_options, NULL), 0);
+	assert_int_equal(trace_writer_clock(writer, &clock), 0);
+	assert_int_equal(drain_new(&drain, &session, writer, 1), 0);
+	names = name_table_map();
+	process.session = session.page;
+	process.folder = session.folder;
+	process.chunk_limit = session.page->chunk_limit;
+	process.first_name = atomic_load(&names->next);
+	memory = ring_memory_map(session.page->chunk_limit);
+	assert_int_equal(ring_process_attach(memory, &process), 0);
+	thread = ring_producer_open(memory, 100, 0, &serial);
+	now = 1000 * MS;
+	inside_options.writer = writer;
+	inside_options.start_ticks = (int64_t)now;
+	assert_int_equal(live_inside_new(&inside, drain, &inside_options), 0);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	live_inside_free(inside);
+	drain_finish(drain, NULL);
+	trace_writer_abandon(writer);
+	drain_free(drain);
+	session_end(&session);
+	unlink(trace_path);
+	return 0;
+}
+
+static void emit(uint32_t kind, uint32_t phase, const char *text, uint32_t depth)
+{
+	uint32_t id = text ? name_intern(names, &memory->process, text, strlen(text)) : 0;
+	slot_word *slot = thread->cursor != thread->end || ring_producer_refill(thread) ? thread->cursor : NULL;
+
+	assert_non_null(slot);
+	ring_slot_write(slot, now, 0, ring_word_names(id, 0), ring_word_rest(3, depth, kind, 0, EVENT_FLAGS(phase, 0, 0) | EVENT_FLAG_THREAD));
+	ring_publish(thread, 1);
+}
+
+static void begin(uint32_t kind, const char *text, uint32_t depth)
+{
+	emit(kind, PHASE_BEGIN, text, depth);
+}
+
+static void finish(uint32_t kind, uint32_t depth)
+{
+	emit(kind, PHASE_END, NULL, depth);
+}
+
+/* A slice that takes so many milliseconds. */
+static void slice(uint32_t kind, const char *text, uint32_t depth, double ms)
+{
+	begin(kind, text, depth);
+	now += (uint64_t)(ms * (double)MS);
+	finish(kind, depth);
+}
+
+/* What the recorder's loop does, with one thread of ours as it is seen from outside. */
+static void look_while(const char *state, double cpu)
+{
+	(void)drain_pass(drain, NULL);
+	(void)trace_writer_flush(writer, NULL);
+	(void)drain_pass(drain, NULL);
+	live_snapshot_clear(&snapshot);
+	snapshot.thread_count = 1;
+	snapshot.threads[0].pid = snapshot.threads[0].tid = getpid();
+	snapshot.threads[0].cpu = cpu;
+	snprintf(snapshot.threads[0].state, sizeof snapshot.threads[0].state, "%s", state);
+	live_inside_fill(inside, now, &snapshot);
+}
+
+static void look(void)
+{
+	look_while("running", 1);
+}
+
+static const struct live_place *place(const char *text)
+{
+	for (uint32_t i = 0; i < snapshot.place_count; i++)
+		if (strcmp(snapshot.places[i].name, text) == 0)
+			return &snapshot.places[i];
+	return NULL;
+}
+
+static const struct live_slice *shown(const char *text)
+{
+	for (uint32_t i = 0; i < snapshot.slice_count; i++)
+		if (strcmp(snapshot.slices[i].name, text) == 0)
+			return &snapshot.slices[i];
+	return NULL;
+}
+
+/* ---- Tests ------------------------------------------------------------------------ */
+
+static void nothing_is_known_of_a_silent_program(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	look();
+	assert_false(snapshot.steps.known);
+	assert_true(isnan(snapshot.steps.median_s));
+	assert_int_equal(snapshot.place_count, 0);
+	assert_true(snapshot.events.recorded);
+	assert_int_equal(snapshot.events.total, 0);
+}
+
+static void open_scopes_are_shown(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	begin(EVENT_SCOPE, "epoch", 0);
+	begin(EVENT_CPU_CALL, "train.run", 1);
+	begin(EVENT_SCOPE, "load", 2);
+	begin(EVENT_OP, "aten::copy_", 3);
+	look();
+	assert_string_equal(snapshot.threads[0].scope, "load");
+	assert_string_equal(snapshot.threads[0].op, "aten::copy_");
+	assert_int_equal(snapshot.threads[0].depth, 3);
+	finish(EVENT_OP, 3);
+	finish(EVENT_SCOPE, 2);
+	look();
+	assert_string_equal(snapshot.threads[0].scope, "epoch");
+	assert_string_equal(snapshot.threads[0].op, "");
+	assert_int_equal(snapshot.threads[0].depth, 1);
+	emit(EVENT_INSTANT, PHASE_INSTANT, "mark", 0); /* the ends of the rest were lost */
+	look();
+	assert_int_equal(snapshot.threads[0].depth, 0);
+	assert_string_equal(snapshot.threads[0].scope, "");
+}
+
+static void places_have_their_share(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	begin(EVENT_SCOPE, "main loop", 0); /* never ends: what is open counts, too */
+	for (int i = 0; i < 400; i++) {
+		slice(EVENT_OP, "aten::mm", 1, 6);
+		slice(EVENT_SCOPE, "write", 1, 3);
+		now += 1 * MS;
+		if (i % 10 == 9)
+			look();
+	}
+	assert_non_null(place("aten::mm"));
+	NEAR(place("aten::mm")->share, 0.6, 0.01);
+	NEAR(place("aten::mm")->calls, 100, 5);
+	assert_string_equal(place("aten::mm")->kind, "op");
+	NEAR(place("write")->share, 0.3, 0.01);
+	NEAR(place("main loop")->share, 1, 0.01);
+	assert_string_equal(snapshot.places[0].name, "main loop");
+	now += 20000 * MS; /* what was is forgotten */
+	look();
+	NEAR(place("aten::mm")->share, 0, 0.02);
+}
+
+static void many_names_do_no_harm(void **state)
+{
+	char text[32];
+
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 12000; i++) {
+		slice(EVENT_OP, "aten::mm", 0, 0.1);
+		snprintf(text, sizeof text, "name %d of many", i);
+		slice(EVENT_SCOPE, text, 0, 0.01);
+		if (i % 1000 == 999)
+			look();
+	}
+	assert_string_equal(snapshot.places[0].name, "aten::mm");
+	NEAR(snapshot.places[0].share, 0.1 / 0.11, 0.001);
+}
+
+static void scopes_called_steps_are_steps(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	begin(EVENT_SCOPE, "epoch", 0);
+	for (int i = 0; i < 300; i++) {
+		char text[32];
+
+		snprintf(text, sizeof text, "train_step %d", i);
+		begin(EVENT_SCOPE, text, 1);
+		slice(EVENT_OP, "aten::mm", 2, 30);
+		slice(EVENT_OP, "aten::add", 2, 10);
+		finish(EVENT_SCOPE, 1);
+		now += (i % 20 == 0 ? 60 : 10) * MS;
+		if (i % 3 == 0)
+			look();
+	}
+	look();
+	assert_true(snapshot.steps.known);
+	assert_memory_equal(snapshot.steps.name, "train_step", 10);
+	assert_int_equal(snapshot.steps.count, 299); /* the last one lasts until the next */
+	NEAR(snapshot.steps.median_s, 0.05, 1e-6);
+	NEAR(snapshot.steps.p95_s, 0.05, 1e-6);
+	NEAR(snapshot.steps.last_s, 0.05, 1e-6);
+	NEAR(snapshot.steps.rate, 19, 1);
+	NEAR(snapshot.steps.since_s, 0.05, 1e-6);
+	NEAR(snapshot.steps.sum_s, 284 * 0.05 + 15 * 0.1, 1e-6);
+	assert_true(isnan(snapshot.steps.input_wait)); /* no loader */
+	assert_int_equal(snapshot.steps.tid, getpid());
+	assert_non_null(shown("aten::mm"));
+	NEAR(shown("aten::mm")->duration_s, 0.03, 1e-6);
+	NEAR(shown("aten::add")->begin_s, 0.03, 1e-6);
+	assert_int_equal(shown("aten::mm")->depth, 1);
+	assert_int_equal(snapshot.slice_count, 3);
+	assert_int_equal(snapshot.slices_left_out, 0);
+}
+
+static void the_optimizer_and_the_loader_tell_steps(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 120; i++) {
+		slice(EVENT_OP, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 0, 20);
+		if (i == 20)
+			assert_memory_equal(snapshot.steps.name, "enumerate(DataLoader)", 21); /* before there was anything better */
+		slice(EVENT_OP, "aten::linear", 0, 60);
+		if (i >= 20)
+			slice(EVENT_SCOPE, "Optimizer.step#SGD.step", 0, 20);
+		else
+			now += 20 * MS;
+		look();
+	}
+	assert_string_equal(snapshot.steps.name, "Optimizer.step#SGD.step");
+	NEAR(snapshot.steps.median_s, 0.1, 1e-6);
+	NEAR(snapshot.steps.input_wait, 0.2, 0.001);
+	NEAR(snapshot.steps.input_sum_s / snapshot.steps.sum_s, 0.2, 0.01);
+}
+
+static void the_asked_for_name_wins(void **state)
+{
+	(void)state;
+	start_for("window");
+	for (int i = 0; i < 30; i++) {
+		char text[32];
+
+		snprintf(text, sizeof text, "window #%d", i);
+		begin(EVENT_SCOPE, text, 0);
+		slice(EVENT_SCOPE, "batch", 1, 5);
+		slice(EVENT_SCOPE, "batch", 1, 5);
+		finish(EVENT_SCOPE, 0);
+		look();
+	}
+	assert_memory_equal(snapshot.steps.name, "window #", 8);
+	NEAR(snapshot.steps.median_s, 0.01, 1e-6);
+}
+
+static void the_scope_that_covers_most_is_a_step(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 50; i++) {
+		slice(EVENT_SCOPE, "fetch", 0, 5);
+		slice(EVENT_SCOPE, "compute", 0, 20);
+		look();
+	}
+	assert_string_equal(snapshot.steps.name, "compute");
+	NEAR(snapshot.steps.median_s, 0.025, 1e-6);
+}
+
+static void requests_are_steps_and_no_request_is_idle(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 40; i++) {
+		slice(EVENT_SCOPE, "handle_request", 0, 12);
+		now += (100 + 50 * (uint64_t)(i % 5)) * MS;
+		look_while("poll", 0.05);
+	}
+	assert_string_equal(snapshot.steps.name, "handle_request");
+	NEAR(snapshot.steps.median_s, 0.012, 1e-6);
+	assert_true(snapshot.steps.idle);
+	begin(EVENT_SCOPE, "handle_request", 0); /* and hangs */
+	now += 5000 * MS;
+	look_while("socket_network", 0);
+	assert_false(snapshot.steps.idle);
+	NEAR(snapshot.steps.quiet_s, 5, 0.001);
+	NEAR(snapshot.steps.since_s, 5, 0.001);
+}
+
+/* A thread for each request, as simple servers have it; some at the same time. */
+static void requests_of_many_threads_are_steps(void **state)
+{
+	struct ring_producer *all[20];
+	uint32_t serial;
+
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 20; i++) {
+		serial = 0;
+		all[i] = thread = ring_producer_open(memory, now, 0, &serial);
+		begin(EVENT_SCOPE, "handle_request", 0);
+		now += 8 * MS;
+		if (i > 0) {
+			thread = all[i - 1];
+			finish(EVENT_SCOPE, 0);
+			ring_producer_exit(thread);
+		}
+		now += 42 * MS;
+		look_while("poll", 0);
+	}
+	assert_string_equal(snapshot.steps.name, "handle_request");
+	assert_int_equal(snapshot.steps.count, 19);
+	NEAR(snapshot.steps.median_s, 0.058, 1e-6);
+	NEAR(snapshot.steps.rate, 20, 2);
+	assert_false(snapshot.steps.idle); /* the last one is at it */
+	thread = all[19];
+	finish(EVENT_SCOPE, 0);
+	now += 60000 * MS;
+	look_while("poll", 0);
+	assert_true(snapshot.steps.idle);
+}
+
+static void a_loop_that_waits_between_steps_is_not_idle(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 40; i++) {
+		slice(EVENT_SCOPE, "step", 0, 20);
+		look();
+	}
+	now += 9000 * MS;
+	look_while("lock", 0);
+	assert_false(snapshot.steps.idle);
+	NEAR(snapshot.steps.since_s, 9.02, 0.001);
+	NEAR(snapshot.steps.quiet_s, 9, 0.001);
+}
+
+/* More slices than there is room for: the longest are kept. */
+static void the_longest_slices_are_kept(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 6; i++) {
+		begin(EVENT_SCOPE, "step", 0);
+		for (int k = 0; k < 1000; k++)
+			slice(EVENT_OP, "small", 1, 0.01);
+		for (int k = 0; k < 50; k++)
+			slice(EVENT_OP, "large", 1, 0.2);
+		finish(EVENT_SCOPE, 0);
+		look();
+	}
+	assert_int_equal(snapshot.slice_count, LIVE_SLICES);
+	assert_int_equal(snapshot.slices_left_out, 1051 - LIVE_SLICES);
+	assert_string_equal(snapshot.slices[0].name, "step");
+	{
+		uint32_t large = 0;
+
+		for (uint32_t i = 0; i < snapshot.slice_count; i++) {
+			large += strcmp(snapshot.slices[i].name, "large") == 0;
+			assert_true(i == 0 || snapshot.slices[i].begin_s >= snapshot.slices[i - 1].begin_s);
+		}
+		assert_int_equal(large, 50);
+	}
+}
+
+static void nonsense_does_no_harm(void **state)
+{
+	uint32_t seed = 12345;
+
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 60000; i++) {
+		seed = seed * 1664525 + 1013904223;
+		now += seed >> 20;
+		emit(1 + (seed >> 8) % (EVENT_KIND_COUNT - 1), (seed >> 16) % PHASE_COUNT, (seed >> 4) % 3 ? "step" : "other", (seed >> 12) % 3 ?
+		     (seed >> 24) % 8 : seed >> 16);
+		if (i % 5000 == 4999)
+			look();
+	}
+	assert_true(snapshot.thread_count == 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(nothing_is_known_of_a_silent_program, end),
+		cmocka_unit_test_teardown(open_scopes_are_shown, end),
+		cmocka_unit_test_teardown(places_have_their_share, end),
+		cmocka_unit_test_teardown(many_names_do_no_harm, end),
+		cmocka_unit_test_teardown(scopes_called_steps_are_steps, end),
+		cmocka_unit_test_teardown(the_optimizer_and_the_loader_tell_steps, end),
+		cmocka_unit_test_teardown(the_asked_for_name_wins, end),
+		cmocka_unit_test_teardown(the_scope_that_covers_most_is_a_step, end),
+		cmocka_unit_test_teardown(requests_are_steps_and_no_request_is_idle, end),
+		cmocka_unit_test_teardown(requests_of_many_threads_are_steps, end),
+		cmocka_unit_test_teardown(a_loop_that_waits_between_steps_is_not_idle, end),
+		cmocka_unit_test_teardown(the_longest_slices_are_kept, end),
+		cmocka_unit_test_teardown(nonsense_does_no_harm, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
