@@ -8,49 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "live/inside_state.h"
+#include "trace/step_name.h"
 
 #define FADE_S 5.0
 
 /* ---- What a name says -------------------------------------------------------- */
-
-static bool is_number_part(char c)
-{
-	return (c >= '0' && c <= '9') || (c && strchr(" _#:-./=", c));
-}
-
-/* What is left of a name without its number; all of it when it is nothing else. */
-static size_t stem_size(const char *name, size_t size)
-{
-	size_t stem = size;
-
-	while (stem > 0 && is_number_part(name[stem - 1]))
-		stem--;
-	return stem ? stem : size;
-}
-
-static uint64_t hash_of(const char *text, size_t size)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
-	return hash;
-}
-
-static bool has_word(const char *name, size_t size, const char *const *words)
-{
-	for (; *words; words++) {
-		size_t length = strlen(*words);
-
-		for (size_t i = 0; i + length <= size; i++)
-			if ((name[i] | 0x20) == **words && strncasecmp(name + i, *words, length) == 0)
-				return true;
-	}
-	return false;
-}
 
 static bool begins_with(const char *name, size_t size, const char *with)
 {
@@ -62,15 +26,13 @@ static bool is_asked(const struct live_inside *in, const char *name, size_t size
 	size_t length = in->step ? strlen(in->step) : 0;
 
 	return length && ((length == size && memcmp(name, in->step, size) == 0) ||
-			  (stem_size(in->step, length) == stem && memcmp(name, in->step, stem) == 0));
+			  (step_stem(in->step, length) == stem && memcmp(name, in->step, stem) == 0));
 }
 
-/* The words are those of the analysis (timeline/steps.c). */
 static enum inside_rank rank_of(const struct live_inside *in, const char *name, size_t size, uint8_t kind)
 {
-	static const char *const steps[] = { "step", "iter", "batch", "request", NULL };
-	static const char *const work[] = { "forward", "generate", "decode", "infer", "predict", "train", "token", NULL };
-	size_t stem = stem_size(name, size);
+	static const enum inside_rank ranks[] = { [STEP_NONE] = RANK_NONE, [STEP_WORK] = RANK_WORK, [STEP_STEP] = RANK_STEP };
+	size_t stem = step_stem(name, size);
 
 	if (is_asked(in, name, size, stem))
 		return RANK_ASKED;
@@ -78,11 +40,11 @@ static enum inside_rank rank_of(const struct live_inside *in, const char *name, 
 		return RANK_PROFILER;
 	if (begins_with(name, size, "Optimizer.step#"))
 		return RANK_OPTIMIZER;
-	if (begins_with(name, size, "enumerate(DataLoader)"))
+	if (step_is_loader(name, size))
 		return RANK_LOADER;
 	if (kind != EVENT_SCOPE || begins_with(name, size, "Optimizer."))
 		return RANK_NONE;
-	return has_word(name, stem, steps) ? RANK_STEP : has_word(name, stem, work) ? RANK_WORK : RANK_NONE;
+	return ranks[step_rank(name, stem)];
 }
 
 static void read_name(const struct live_inside *in, struct inside_place *p)
@@ -93,15 +55,15 @@ static void read_name(const struct live_inside *in, struct inside_place *p)
 	size_t stem;
 
 	size = size < 1024 ? size : 1024;
-	stem = stem_size(text, size);
-	p->stem = hash_of(text, stem);
+	stem = step_stem(text, size);
+	p->stem = step_hash(text, stem);
 	if (p->kind != EVENT_SCOPE && p->kind != EVENT_OP && !(p->kind == EVENT_CPU_CALL && in->step))
 		return;
 	p->rank = (uint8_t)rank_of(in, text, size, p->kind);
 	if (p->kind == EVENT_CPU_CALL && p->rank != RANK_ASKED)
 		p->rank = RANK_NONE;
-	p->loader = begins_with(text, size, "enumerate(DataLoader)");
-	p->request = p->rank != RANK_NONE && has_word(text, stem, requests);
+	p->loader = step_is_loader(text, size);
+	p->request = p->rank != RANK_NONE && step_has_word(text, stem, requests);
 	p->counts = p->rank != RANK_NONE || (p->kind == EVENT_SCOPE && !begins_with(text, size, "Optimizer."));
 }
 

@@ -5,24 +5,16 @@
  * is the wait for input, not the step; what lies between two of them is all
  * that the loop does for a batch.
  */
-#include <string.h>
-
 #include "timeline/build.h"
 #include "timeline/steps.h"
-
-#define LOADER "enumerate(DataLoader)"
-
-bool steps_is_loader(const char *name, size_t size)
-{
-	return size >= strlen(LOADER) && memcmp(name, LOADER, strlen(LOADER)) == 0;
-}
+#include "trace/step_name.h"
 
 static bool is_mark(const struct timeline *t, uint32_t slice)
 {
 	size_t size;
 	const char *name = timeline_string(t, t->name[slice], &size);
 
-	return (t->kind[slice] == EVENT_SCOPE || t->kind[slice] == EVENT_OP) && steps_is_loader(name, size);
+	return (t->kind[slice] == EVENT_SCOPE || t->kind[slice] == EVENT_OP) && step_is_loader(name, size);
 }
 
 /* Where a batch is asked for next, from `slice` on, of which it is told whether it goes on with the mark before it. */

@@ -12,6 +12,7 @@
 
 #include "timeline/build.h"
 #include "timeline/steps.h"
+#include "trace/step_name.h"
 
 #define LOOK_UP_MAX 1000    /* slices around a scope that are asked for being scopes */
 
@@ -128,50 +129,6 @@ struct series_table {
 	struct series_key *keys; /* by name */
 };
 
-static bool is_number_part(char c)
-{
-	return (c >= '0' && c <= '9') || strchr(" _#:-./=", c);
-}
-
-/* What is left of a name without its number; all of it when it is nothing else. */
-static size_t stem_size(const char *name, size_t size)
-{
-	size_t stem = size;
-
-	while (stem > 0 && is_number_part(name[stem - 1]))
-		stem--;
-	return stem ? stem : size;
-}
-
-static uint64_t hash_of(const char *text, size_t size)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
-	return hash;
-}
-
-static bool has_word(const char *name, size_t size, const char *const *words)
-{
-	for (; *words; words++) {
-		size_t length = strlen(*words);
-
-		for (size_t i = 0; i + length <= size; i++)
-			if (strncasecmp(name + i, *words, length) == 0)
-				return true;
-	}
-	return false;
-}
-
-static uint8_t rank_of(const char *stem, size_t size)
-{
-	static const char *const steps[] = { "step", "iter", "batch", "request", NULL };
-	static const char *const work[] = { "forward", "generate", "decode", "infer", "predict", "train", "token", NULL };
-
-	return has_word(stem, size, steps) ? 2 : has_word(stem, size, work) ? 1 : 0;
-}
-
 static struct series *place_of(const struct series_table *table, uint64_t hash, uint32_t track)
 {
 	size_t mask = table->capacity - 1, at = (size_t)((hash ^ (uint64_t)track * 0x9e3779b97f4a7c15u) >> 16) & mask;
@@ -229,9 +186,9 @@ static struct series_key read_name(const struct timeline *t, uint32_t name)
 {
 	size_t size;
 	const char *text = timeline_string(t, name, &size);
-	size_t stem = stem_size(text, size);
+	size_t stem = step_stem(text, size);
 
-	return (struct series_key){ hash_of(text, stem), rank_of(text, stem), true, steps_is_loader(text, size) };
+	return (struct series_key){ step_hash(text, stem), (uint8_t)step_rank(text, stem), true, step_is_loader(text, size) };
 }
 
 static struct series_key key_of(const struct timeline *t, const struct series_table *table, uint32_t slice)

@@ -9,8 +9,6 @@
 #define STEPS_MIN 3 /* fewer are no repetition */
 
 int steps_add(struct timeline *t, size_t *capacity, const struct timeline_step *step);
-/* Whether a name is the mark of a framework's loader: a wait for input, never a step by itself. */
-bool steps_is_loader(const char *name, size_t size);
 /* Steps by these marks. */
 int loader_steps_find(struct timeline *t, size_t *capacity);
 /* Steps of processes that do not mark them, by the repetition of their work. */
