@@ -3,7 +3,8 @@
 	DOUBLE_NVML=util=35/12,power=250000,1.power=90000
 
    A key may have the index of a device before it.  Values: memory_used, memory_reserved (bytes), util (gpu/memory, %), clock
-   (graphics/memory, MHz), max_clock, reasons, power, power_limit (mW), energy (mJ), temperature (C), processes (pid:bytes/pid:bytes, or @ and a file that has them).
+   (graphics/memory, MHz), max_clock, reasons, power, power_limit (mW), energy (mJ), temperature (C), processes (pid:bytes/pid:bytes).
+   Instead of a value: @ and a file that has it, and may be written meanwhile.
    A function of which a fault is asked returns that fault's number. */
 #include "nvml.h"
 
@@ -91,18 +92,33 @@ static nvmlReturn_t may_ask(nvmlDevice_t device, const void *place, enum fault w
 	return which == FAULT_COUNT ? OK : (nvmlReturn_t)fault_number(which);
 }
 
+/* The first line of a file; "" when there is none. */
+static void read_value(const char *path, char *value, size_t size)
+{
+	FILE *file = fopen(path, "re");
+
+	if (!file || !fgets(value, (int)size, file))
+		value[0] = '\0';
+	if (file)
+		fclose(file);
+}
+
 static bool text_of(nvmlDevice_t device, const char *key, char *value, size_t size)
 {
 	char own[64];
 
 	snprintf(own, sizeof(own), "%u.%s", device->index, key);
-	return setting_item("DOUBLE_NVML", own, value, size) || setting_item("DOUBLE_NVML", key, value, size);
+	if (!setting_item("DOUBLE_NVML", own, value, size) && !setting_item("DOUBLE_NVML", key, value, size))
+		return false;
+	if (value[0] == '@')
+		read_value(value + 1, value, size);
+	return true;
 }
 
 /* The first or, after a slash, the second number of a value. */
 static unsigned long long number_of(nvmlDevice_t device, const char *key, int which, unsigned long long otherwise)
 {
-	char value[64];
+	char value[512];
 	const char *at = value;
 
 	if (!text_of(device, key, value, sizeof(value)))
@@ -264,17 +280,6 @@ nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_
 	return OK;
 }
 
-/* The first line of a file; "" when there is none. */
-static void read_value(const char *path, char *value, size_t size)
-{
-	FILE *file = fopen(path, "re");
-
-	if (!file || !fgets(value, (int)size, file))
-		value[0] = '\0';
-	if (file)
-		fclose(file);
-}
-
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_t *infos)
 {
 	nvmlReturn_t result = may_ask(device, count, FAULT_nvml_processes);
@@ -285,8 +290,6 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsign
 		return result;
 	room = *count;
 	(void)text_of(device, "processes", value, sizeof(value));
-	if (value[0] == '@')
-		read_value(value + 1, value, sizeof(value));
 	for (item = strtok_r(value, "/", &rest); item; item = strtok_r(NULL, "/", &rest), found++) {
 		char *bytes = strchr(item, ':');
 

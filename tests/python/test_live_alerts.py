@@ -5,9 +5,11 @@ import subprocess
 import sys
 import textwrap
 
+import pytest
+
 import sbt
 from package import environment, need_package
-from recording import INFERSCOPE, PATIENCE
+from recording import BUILD, INFERSCOPE, PATIENCE
 
 need_package()
 
@@ -82,6 +84,30 @@ def test_a_stall_is_told_acted_on_and_kept(tmp_path):
     assert info["complete"] is True and info["events"] == len(part.events)
     analysis = subprocess.run([INFERSCOPE, "analyze", "--format", "json", "--output", "-", kept], capture_output=True, text=True, timeout=PATIENCE)
     assert analysis.returncode == 0 and "train_step" in analysis.stdout
+
+
+GPU_FILLS = """
+import ctypes, time
+assert ctypes.CDLL("libcuda.so.1").cuInit(0) == 0
+time.sleep(1)
+with open({used!r}, "w") as file:
+    file.write(str(23 << 30))
+time.sleep(5)
+"""
+
+
+@pytest.mark.skipif(not (BUILD / "tests" / "doubles" / "nvml").exists(), reason="the doubles of NVIDIA's libraries are not built")
+def test_a_gpu_that_is_full(tmp_path, monkeypatch):
+    """What NVML's double says, through the recorder's own questions; the alert ends with the program."""
+    used = tmp_path / "used"
+    used.write_text(str(4 << 30))
+    monkeypatch.setenv("LD_LIBRARY_PATH", ":".join(str(BUILD / "tests" / "doubles" / name) for name in ("driver", "nvml")))
+    monkeypatch.setenv("DOUBLE_DEVICES", "1")
+    monkeypatch.setenv("DOUBLE_NVML", f"memory_used=@{used}")
+    status, _ = monitor(tmp_path, GPU_FILLS.format(used=str(used)))
+    alerts = [alert for alert in alerts_of(tmp_path / "trace.sbt") if alert["kind"] == "gpu_memory_high"]
+    assert status == 0 and [(alert["subject"], alert["phase"]) for alert in alerts] == [("GPU 0", "begin"), ("GPU 0", "end")]
+    assert alerts[0]["value"] == pytest.approx(23 / 24, abs=0.02) and alerts[0]["threshold"] == 0.9
 
 
 def test_a_rule_that_makes_no_sense_starts_nothing(tmp_path):
