@@ -16,13 +16,14 @@ import threading
 import time
 from pathlib import Path
 
-from measure import Skip, row
-from python_rows import WORKLOADS, bench_python
+from measure import PROCESS_PAIRS, Skip, row
+from python_rows import WORKLOADS, against_bare, ask, bench_python, rounds
 
 INTERVAL = 0.1
 WARM_SECONDS, SECONDS = 3, 10
 ROUNDS = 3
 ROWS, COLUMNS = 40, 120
+TRAIN_BLOCKS = 9
 # Bench.record() says why: only what is looked at from outside.
 ONLY_LOOK = {"INFERSCOPE_CALLS": "0", "INFERSCOPE_OPS": "0"}
 
@@ -141,4 +142,15 @@ def monitor_costs(bench):
                   [max(m[2] for m in round_) for round_ in zip(*memory)])
 
 
-MEASUREMENTS = {"monitor": monitor_costs}
+def monitor_torch(bench):
+    """A training loop under `monitor`, as it comes, against the same alone."""
+    if not ask(bench_python(), '__import__("importlib.metadata").metadata.version("torch")'):
+        raise Skip(f"PyTorch is not installed in {bench_python()}")
+    program, trace = (bench_python(), WORKLOADS / "torch_train.py", TRAIN_BLOCKS), bench.scratch / "monitored.sbt"
+    watched = (bench.inferscope, "monitor", "--no-view", "--interval", INTERVAL, "--trace", trace, "--", *program)
+    values = rounds("monitor_torch", {"bare": (PROCESS_PAIRS, lambda: bench.run(*program)["seconds"]),
+                                      "ours": (PROCESS_PAIRS, lambda: bench.run(*watched)["seconds"])})
+    yield against_bare("monitor_torch", values["ours"], values["bare"], 1.01)
+
+
+MEASUREMENTS = {"monitor": monitor_costs, "monitor_torch": monitor_torch}
