@@ -1,5 +1,5 @@
 /*
- * engine.h - inferscope._engine, the extension that reads traces.
+ * engine.h - inferscope._engine, the extension that reads traces, and the system.
  *
  *      module.c    the module: what Python calls
  *      events.c    a trace as a list of dictionaries
@@ -11,6 +11,11 @@
  *      query.c     questions to them, in SQL
  *      export.c    the same traces for other tools
  *      open.c      opens them, of whatever format
+ *      trackers.c  a process and what it may use, at the moment
+ *      thread_list.c  its threads
+ *      gpus.c      GPUs, at the moment
+ *      operations.c, operation_log.c, operation_stats.c  how long operations of the program take
+ *      pictures.c  charts of figures that Python has
  *
  * Of CPython it uses the stable ABI of 3.9, so that one file serves all.
  * Functions that return an object return NULL with an exception set.
@@ -122,6 +127,10 @@ struct error;
 typedef int (*engine_use)(void *arg, const struct analysis *a, const struct report_source *source, struct error *err);
 int engine_analyze(const struct engine_state *state, const struct engine_lists *lists, const char *title, engine_use use, void *arg);
 
+/* analyze.c: what analyses are made by: the user's files, patterns and rules as above.  0, or -1 with an exception. */
+struct settings;
+int engine_settings(struct settings **ret, PyObject *patterns, PyObject *rules);
+
 /* module.c */
 void raise_error(const struct engine_state *state, const char *path, const struct error *err);
 PyObject *from_json(const struct buffer *text);
@@ -135,5 +144,18 @@ PyObject *render_traces(PyObject *module, PyObject *args);
 PyObject *chart_traces(PyObject *module, PyObject *args);
 PyObject *query_traces(PyObject *module, PyObject *args);
 PyObject *export_traces(PyObject *module, PyObject *args);
+PyObject *ask_gpus(PyObject *module, PyObject *args);
+PyObject *draw_pictures(PyObject *module, PyObject *args);
+
+/* trackers.c: the type of meters into the module; 0, or -1 with an exception. */
+int add_meter(PyObject *module);
+/* operations.c: likewise. */
+int add_operations(PyObject *module);
+/* OSError of a negative errno value; NULL. */
+PyObject *raise_errno(int rc);
+/* The list with the item in it, of which it lets go; NULL, with an exception, in place of the list. */
+PyObject *append(PyObject *list, PyObject *item);
+/* thread_list.c: tuples of number, name, ns on a processor, ns in the queue for one, and state. */
+PyObject *thread_list(pid_t pid);
 
 #endif

@@ -293,11 +293,18 @@ static PyMethodDef methods[] = {
 	  "charts(paths, communication, format)\n--\n\nThe charts that 'inferscope analyze --charts' writes: a dictionary of bytes by name.  "
 	  "format is svg or png." },
 	{ "query", query_traces, METH_VARARGS,
-	  "query(paths, sql, timeout)\n--\n\nThe answer of 'inferscope query': names of the columns, and rows as tuples.  timeout is "
-	  "seconds; 0: none." },
+	  "query(paths, communication, rules, sql, timeout)\n--\n\nThe answer of 'inferscope query': names of the columns, and rows as "
+	  "tuples.  timeout is seconds; 0: none." },
 	{ "export", export_traces, METH_VARARGS,
-	  "export(paths, output, format, from_ms, to_ms, first_step, last_step, kinds, name, thread, process, depth, min_us, weight, "
-	  "findings)\n--\n\nWhat 'inferscope export' does." },
+	  "export(paths, communication, rules, output, format, from_ms, to_ms, first_step, last_step, kinds, name, thread, process, "
+	  "depth, min_us, weight, findings)\n--\n\nWhat 'inferscope export' does." },
+	{ "gpus", ask_gpus, METH_VARARGS,
+	  "gpus(timeout, max_age)\n--\n\nWhat NVML says of NVIDIA's GPUs: why there is nothing to say, or None; the age of the answer in "
+	  "seconds; a dictionary for each GPU.  An answer younger than max_age will do; one that takes longer than timeout is not waited for." },
+	{ "draw", draw_pictures, METH_VARARGS,
+	  "draw(charts, format)\n--\n\nOne picture, svg or png, with charts one below the other.  A chart is a tuple: title, what the axis is, what is "
+	  "said where there is nothing, where the axis ends (0: where it must), and bars, (label, value, ink), or panels, (title, least, "
+	  "[(label, xs, ys)])." },
 	{ NULL, NULL, 0, NULL },
 };
 
@@ -309,7 +316,7 @@ static int module_exec(PyObject *module)
 
 	state->error = PyErr_NewExceptionWithDoc("inferscope.TraceError", "A trace that cannot be read; the text says why.",
 						 PyExc_ValueError, NULL);
-	if (!state->error || rows_make_keys(state) < 0)
+	if (!state->error || rows_make_keys(state) < 0 || add_meter(module) < 0 || add_operations(module) < 0)
 		return -1;
 	Py_INCREF(state->error);
 	if (PyModule_AddObject(module, "TraceError", state->error) == 0)
@@ -355,7 +362,7 @@ static PyModuleDef_Slot slots[] = {
 static struct PyModuleDef definition = {
 	PyModuleDef_HEAD_INIT,
 	.m_name = "inferscope._engine",
-	.m_doc = "Reads traces.",
+	.m_doc = "Reads traces, and what the system says.",
 	.m_size = sizeof(struct engine_state),
 	.m_methods = methods,
 	.m_slots = slots,

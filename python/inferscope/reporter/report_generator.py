@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from inferscope import _engine
 from inferscope.analyzer import BottleneckAnalyzer
+from inferscope.plugins import load_plugins
 
 _OURS = {"markdown": "md", "html": "html", "json": "json", "text": "text"}
 _NAMES = {"md": "markdown", "txt": "text", "htm": "html"}
@@ -144,6 +145,7 @@ class ReportGenerator:
     @classmethod
     def formats(cls):
         """The names that save() takes."""
+        load_plugins()
         return sorted({*_OURS, *cls._formats})
 
     @classmethod
@@ -202,6 +204,7 @@ class ReportGenerator:
             raise ValueError(f"there is no format '{format}' of charts; formats are {', '.join(_CHART_FORMATS)}")
         with self._files() as (*lists, _):
             pictures = _engine.charts(*lists, format)
+        load_plugins()
         for name, function in self._charts.items():
             picture = function(self.to_json(), format)
             if picture is not None:
