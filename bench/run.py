@@ -23,11 +23,13 @@ from pathlib import Path
 import export_rows
 import import_rows
 import lttng
+import monitor_rows
 import opencl_rows
 import page_rows
 import python_rows
 import query_rows
 import sampling_rows
+import session_rows
 from measure import PAIRS, PROCESS_PAIRS, Bench, Skip, row
 
 BURSTS = 5           # measured by each process, where each side is one
@@ -123,6 +125,8 @@ MEASUREMENTS = {
     **python_rows.MEASUREMENTS,
     **page_rows.MEASUREMENTS,
     **sampling_rows.MEASUREMENTS,
+    **monitor_rows.MEASUREMENTS,
+    **session_rows.MEASUREMENTS,
     **opencl_rows.MEASUREMENTS,
     **query_rows.MEASUREMENTS,
     **export_rows.MEASUREMENTS,

@@ -21,20 +21,61 @@ try:
 except ImportError:
     from inferscope._off import counter, mark_event, scope
 
-__all__ = ["Profiler", "RecordingError", "TraceBuffer", "TraceError", "collectors", "counter", "export", "mark_event", "query", "scope"]
+__all__ = ["BottleneckProfile", "BottleneckProfiler", "BottleneckProfilerConfig", "BottleneckType", "CPUTracker",
+           "DataLoadingBottleneck", "DataLoadingProfile", "DataLoadingProfiler", "DataLoadingProfilerConfig", "GPUTracker",
+           "IOTracker", "LiveMonitor", "MemoryTracker", "NetworkTracker", "PreprocessingBottleneck", "PreprocessingProfile",
+           "PreprocessingProfiler", "PreprocessingProfilerConfig", "Profiler", "ProfilingLevel", "ProfilingSession",
+           "RecordingError", "SessionError", "TraceBuffer", "TraceError", "collectors", "counter", "export", "load_plugins",
+           "mark_event", "optimization_suggestions", "query", "register_bottleneck_detector", "register_bottleneck_type",
+           "register_chart", "register_optimization_strategy", "register_report_format", "scope"]
 
 # What is loaded on first use, and the module that has it; None: it is a module itself.
 _LATER = {
+    "BottleneckProfile": "inferscope.sessions",
+    "BottleneckProfiler": "inferscope.sessions",
+    "BottleneckProfilerConfig": "inferscope.sessions",
+    "BottleneckType": "inferscope.bottlenecks",
+    "CPUTracker": "inferscope.trackers",
+    "DataLoadingBottleneck": "inferscope.data_loading",
+    "DataLoadingProfile": "inferscope.data_loading",
+    "DataLoadingProfiler": "inferscope.data_loading",
+    "DataLoadingProfilerConfig": "inferscope.data_loading",
+    "GPUTracker": "inferscope.trackers",
+    "IOTracker": "inferscope.trackers",
+    "LiveMonitor": "inferscope.live",
+    "MemoryTracker": "inferscope.trackers",
+    "NetworkTracker": "inferscope.trackers",
+    "PreprocessingBottleneck": "inferscope.preprocessing",
+    "PreprocessingProfile": "inferscope.preprocessing",
+    "PreprocessingProfiler": "inferscope.preprocessing",
+    "PreprocessingProfilerConfig": "inferscope.preprocessing",
     "Profiler": "inferscope.profiler",
+    "ProfilingLevel": "inferscope.sessions",
+    "ProfilingSession": "inferscope.sessions",
     "RecordingError": "inferscope._recording",
+    "SessionError": "inferscope.sessions",
     "TraceBuffer": "inferscope.trace_buffer",
     "TraceError": "inferscope._engine",
     "__version__": "inferscope._version",
+    "bottlenecks": None,
     "collectors": None,
+    "data_loading": None,
     "export": "inferscope._tools",
+    "live": None,
+    "load_plugins": "inferscope.plugins",
+    "optimization_suggestions": "inferscope.bottlenecks",
+    "plugins": None,
+    "preprocessing": None,
     "profiler": None,
     "query": "inferscope._tools",
+    "register_bottleneck_detector": "inferscope.live",
+    "register_bottleneck_type": "inferscope.bottlenecks",
+    "register_chart": "inferscope.plugins",
+    "register_optimization_strategy": "inferscope.bottlenecks",
+    "register_report_format": "inferscope.plugins",
+    "sessions": None,
     "trace_buffer": None,
+    "trackers": None,
 }
 
 

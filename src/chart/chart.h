@@ -86,6 +86,7 @@ struct chart {
 	size_t left_out; /* bars that would have been too many */
 	struct chart_panel panels[CHART_PANELS];
 	unsigned panel_count;
+	const struct chart *below; /* in the same picture; NULL: none */
 };
 
 /* What there is a chart of: "severity", "frequency", "potential", "gain", "resources", "steps", "breakdown". */
@@ -95,6 +96,14 @@ const char *chart_name(size_t i);
 /* 0 or -ENOMEM; there is nothing to release then. */
 int chart_make(struct chart *ret, size_t i, const struct analysis *a);
 void chart_release(struct chart *c);
+
+/* For charts of other figures, in a struct that is all zero but for its form, title, axis and so on.  0 or -ENOMEM.
+ * A bar with a copy of the label, of `size` bytes; *ret is valid until the next. */
+int chart_add_bar(struct chart *c, const char *label, size_t size, double value, struct chart_bar **ret);
+/* Callers make no more than CHART_PANELS and CHART_LINES. */
+int chart_add_panel(struct chart *c, const char *title, size_t size, struct chart_panel **ret);
+int chart_add_line(struct chart_panel *p, const char *label, size_t size, struct chart_line **ret);
+int chart_add_point(struct chart_line *l, double x, double y);
 
 int chart_svg(const struct chart *c, struct buffer *out); /* 0 or -ENOMEM */
 

@@ -429,7 +429,7 @@ static void draw_lined(const struct chart *c, struct chart_pen *pen)
 		draw_panel(c, pen, &c->panels[i], top, each, i + 1 == c->panel_count);
 }
 
-int chart_draw(const struct chart *c, struct chart_pen *pen)
+int chart_draw_one(const struct chart *c, struct chart_pen *pen)
 {
 	if (c->form == CHART_LINED ? c->panel_count == 0 : c->bar_count == 0)
 		draw_nothing(c, pen);

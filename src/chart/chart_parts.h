@@ -10,13 +10,6 @@
 
 /* ---- Making: 0 or -ENOMEM ---- */
 
-/* A bar with a copy of the label, of `size` bytes; *ret is valid until the next. */
-int chart_add_bar(struct chart *c, const char *label, size_t size, double value, struct chart_bar **ret);
-/* Callers make no more than CHART_PANELS and CHART_LINES. */
-int chart_add_panel(struct chart *c, const char *title, size_t size, struct chart_panel **ret);
-int chart_add_line(struct chart_panel *p, const char *label, size_t size, struct chart_line **ret);
-int chart_add_point(struct chart_line *l, double x, double y);
-
 /* Colours of lines beside each other. */
 enum chart_ink chart_ink_of_line(unsigned i);
 
@@ -67,6 +60,7 @@ struct chart_pen {
 };
 #define CHART_HATCH 6 /* pixels between the lines of a hatching, which go upwards to the right */
 
-int chart_draw(const struct chart *c, struct chart_pen *pen); /* 0 or pen->error */
+int chart_draw(const struct chart *c, struct chart_pen *pen); /* with what is below it; 0 or pen->error */
+int chart_draw_one(const struct chart *c, struct chart_pen *pen);
 
 #endif

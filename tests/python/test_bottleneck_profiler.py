@@ -21,6 +21,7 @@ package.need_package()
 import inferscope  # noqa: E402
 from inferscope import (BottleneckProfile, BottleneckProfiler, BottleneckProfilerConfig, BottleneckType, ProfilingLevel,  # noqa: E402
                         ProfilingSession, SessionError)
+from inferscope.analyzer import BottleneckAnalyzer  # noqa: E402
 from inferscope.sessions import _compare, _judge, _monitor, _report, _store  # noqa: E402
 from inferscope.sessions.session import OperationProfile  # noqa: E402
 
@@ -240,7 +241,7 @@ def test_sessions_of_a_process():
     assert first.is_profiling and first.current_session.session_id == ids[0]
     one, two = first.stop_profiling_session(), second.stop_profiling_session()
     assert [one.session_id, two.session_id] == ids and len(set(ids)) == 2
-    assert re.fullmatch(r"a_b_c_\d{8}_\d{6}_\d+", ids[0]) and ids[1].startswith("session_")
+    assert re.fullmatch(r"a_b_c_\d{8}_\d{6}_%d_\d+" % os.getpid(), ids[0]) and ids[1].startswith("session_")
     assert [[op.name for op in session.operations] for session in (one, two)] == [["x"], ["y"]]
     assert isinstance(one.start_time, datetime) and (one.end_time - one.start_time).total_seconds() >= 0
     assert not first.is_profiling and first.current_session is one and first.sessions[ids[0]] is one
@@ -287,7 +288,7 @@ def test_comprehensive_has_what_the_analysis_finds(tmp_path):
                 time.sleep(0.002)
     session = run(profiler, work)
     assert session.analysis is not None, session.notes
-    assert session.analysis["analysis_version"] == 1
+    assert session.analysis["analysis_version"] == "1.0"
     assert session.trace == str(tmp_path / (session.session_id + ".sbt")) and os.path.isfile(session.trace)
     scopes = {event["name"] for event in inferscope._engine.read_events(session.trace)}
     assert "step" in scopes
@@ -309,8 +310,7 @@ def test_comprehensive_without_a_recorder_goes_on(monkeypatch, caplog):
 def test_an_interrupted_analysis_keeps_the_session(monkeypatch):
     def interrupt(self):
         raise KeyboardInterrupt
-    monkeypatch.setattr(inferscope.analyzer.BottleneckAnalyzer if hasattr(inferscope, "analyzer") else
-                        __import__("inferscope.analyzer").analyzer.BottleneckAnalyzer, "analyze", interrupt)
+    monkeypatch.setattr(BottleneckAnalyzer, "analyze", interrupt)
     profiler = profiler_of("comprehensive", bottleneck_threshold=0.01)
     profiler.start_profiling_session("interrupted")
     with profiler.profile_operation("sleep", LOAD):
@@ -320,6 +320,17 @@ def test_an_interrupted_analysis_keeps_the_session(monkeypatch):
     session = profiler.current_session
     assert not profiler.is_profiling and session.operation("sleep").count == 1
     assert session.bottlenecks[0].operation_name == "sleep" and "interrupted" in session.notes[-1]
+
+
+def test_a_session_that_cannot_start_leaves_nothing(tmp_path):
+    (tmp_path / "file").write_text("")
+    before = set(threading.enumerate())
+    profiler = profiler_of("comprehensive", tmp_path / "file", keep_trace=True)
+    with pytest.raises(OSError):
+        profiler.start_profiling_session("x")
+    assert not profiler.is_profiling and profiler.current_session is None and set(threading.enumerate()) <= before
+    profiler.config.output_dir = str(tmp_path)
+    assert run(profiler, lambda: None).operations == []
 
 
 def test_a_session_leaves_no_threads():
@@ -434,6 +445,7 @@ def test_what_the_program_records_itself():
 
 def test_types_and_strategies_of_others_are_known(monkeypatch):
     from inferscope import bottlenecks
+    monkeypatch.setattr(type(BottleneckType), "_members", dict(type(BottleneckType)._members))
     monkeypatch.setattr(bottlenecks, "_strategies", {key: list(value) for key, value in bottlenecks._strategies.items()})
     kind = inferscope.register_bottleneck_type("session_test_wait", "of a test")
     inferscope.register_optimization_strategy(kind, lambda context: "think about %s" % context["operation"])
@@ -516,8 +528,8 @@ def test_blocks_keep_order_and_sums():
 # ---- Keeping -----------------------------------------------------------------------
 
 
-def full_session(folder):
-    profiler = profiler_of("detailed", folder, sampling_interval=0.02)
+def full_session(folder, formats=("svg",)):
+    profiler = profiler_of("detailed", folder, sampling_interval=0.02, chart_formats=formats)
 
     def work():
         for number in range(8):
@@ -548,7 +560,7 @@ def mutations(good):
     for change in ({"session_version": 2}, {"session_version": "x" * 1000}, {"session_id": "../../x"}, {"session_id": 5},
                    {"start_time": "yesterday"}, {"start_time": None}, {"operations": {}}, {"operations": [5]}, {"operations": [{}]},
                    {"operations": [{"name": "x", "count": "many"}]}, {"operations": [{"name": "x", "blocks": [[1]]}]},
-                   {"operations": [{"name": "x", "type": "<b>"}]}, {"operations": [{"name": "x", "total_time": None}]},
+                   {"operations": [{"name": "x", "type": "<b>"}]}, {"operations": [{"name": "x", "type": "of_somebody"}]}, {"operations": [{"name": "x", "total_time": None}]},
                    {"bottlenecks": [{"bottleneck_type": None, "operation_name": "x"}]}, {"memory_profile": {"0": 1}},
                    {"memory_profile": [[0, "x"]]}, {"performance_metrics": {"x": []}}, {"notes": [5]}, {"analysis": []},
                    {"samples": [[]]}, {"profiling_level": "all"}, {"duration": True}, {"name": ["x"]}):
@@ -566,7 +578,7 @@ def test_files_of_others_get_one_sentence(tmp_path):
                 BottleneckProfiler.load_session(path)
             assert len(str(caught.value)) < 500
             tried += 1
-    assert tried == 30
+    assert tried == 31
     path.write_text(json.dumps({**good, "operations": [{"name": "x", "total_time": float("nan")}]}))
     with pytest.raises(SessionError, match="no number"):
         BottleneckProfiler.load_session(path)
@@ -614,7 +626,7 @@ def test_names_mean_nothing_in_reports(tmp_path):
 
 
 def test_charts_show_the_figures(tmp_path):
-    profiler, session = full_session(tmp_path)
+    profiler, session = full_session(tmp_path, ("png",))
     charts = _report.charts(session)
     severity = charts["severity"]
     assert [row[1] for row in severity[5]] == [one.severity for one in session.bottlenecks]
@@ -838,3 +850,36 @@ def test_the_charts_of_the_document(tmp_path):
 def test_stored_sessions_are_plain(tmp_path):
     _, session = full_session(tmp_path)
     assert json.loads(json.dumps(_store.as_dict(session), allow_nan=False))["session_id"] == session.session_id
+
+
+# ---- docs/profilers.md ---------------------------------------------------------------
+
+
+def section():
+    text = (SAMPLES.parents[2] / "docs" / "profilers.md").read_text()
+    return text.split("\n## Bottlenecks of a training loop\n")[1].split("\n## ")[0]
+
+
+def test_the_tutorial(tmp_path, monkeypatch, capsys):
+    torch = pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    threads, names = torch.get_num_threads(), {"__name__": "tutorial"}
+    try:
+        for block in re.findall(r"```python\n(.*?)```", section(), re.DOTALL):
+            exec(compile(block, "docs/profilers.md", "exec"), names)
+    finally:
+        torch.set_num_threads(threads)
+    load = next(one for one in names["before"].bottlenecks if one.operation_name == "load")
+    assert load.bottleneck_type is LOAD and load.share > 0.3
+    assert names["comparison"].operation("load").verdict == "faster"
+    assert [one.count for one in names["after"].operations] == [24, 24, 24]
+    assert "faster" in capsys.readouterr().out and os.path.isfile(names["written"]["html"])
+
+
+def test_the_reference_is_of_what_there_is():
+    text = section()
+    for kind in (BottleneckProfilerConfig, ProfilingSession, OperationProfile, BottleneckProfile):
+        missing = [name for name in kind.__dataclass_fields__ if "`%s`" % name not in text]
+        assert not missing, missing
+    methods = [name for name in vars(BottleneckProfiler) if not name.startswith("_")]
+    assert [name for name in methods if name not in text and name not in ("profiling_thread",)] == []
