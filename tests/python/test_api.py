@@ -81,8 +81,9 @@ def stub_functions(path):
         for one in [node] if isinstance(node, ast.FunctionDef) else getattr(node, "body", []) if isinstance(node, ast.ClassDef) else []:
             if isinstance(one, ast.FunctionDef) and not one.decorator_list:
                 owner = (node.name,) if isinstance(node, ast.ClassDef) else ()
-                arguments = one.args.posonlyargs + one.args.args + one.args.kwonlyargs
-                found[owner + (one.name,)] = [argument.arg for argument in arguments]
+                a = one.args
+                arguments = [*a.posonlyargs, *a.args, a.vararg, *a.kwonlyargs, a.kwarg]
+                found[owner + (one.name,)] = [argument.arg for argument in arguments if argument]
     return found
 
 
