@@ -37,6 +37,8 @@ static void say(struct alert_sight *sight, const char *format, ...)
 {
 	va_list args;
 
+	if (!sight->holds) /* nobody will read it */
+		return;
 	va_start(args, format);
 	vsnprintf(sight->text, sizeof sight->text, format, args);
 	va_end(args);

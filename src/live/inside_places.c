@@ -81,6 +81,8 @@ static uint16_t make_place(struct live_inside *in, uint32_t set, uint32_t name, 
 	for (uint32_t i = set; i < set + PLACE_WAYS; i++)
 		if (weight_of(&in->places[i]) < weight_of(&in->places[least]))
 			least = i;
+	if (!in->place_keys[least])
+		in->used_places[in->used_place_count++] = (uint16_t)least;
 	in->places[least] = (struct inside_place){ .name = name, .kind = kind };
 	in->place_keys[least] = (uint64_t)name << 8 | kind;
 	read_name(in, &in->places[least]);
@@ -119,11 +121,9 @@ static void fade(struct live_inside *in, double elapsed_s)
 	double kept = exp(-elapsed_s / FADE_S);
 
 	in->weight = in->weight * kept + elapsed_s;
-	for (uint32_t i = 0; i < PLACES; i++) {
-		struct inside_place *p = &in->places[i];
+	for (uint32_t i = 0; i < in->used_place_count; i++) {
+		struct inside_place *p = &in->places[in->used_places[i]];
 
-		if (!in->place_keys[i])
-			continue;
 		p->mean_ticks = p->mean_ticks * kept + (double)p->ticks;
 		p->mean_calls = p->mean_calls * kept + (double)p->calls;
 		p->ticks = 0;
@@ -136,11 +136,11 @@ static uint32_t choose(const struct live_inside *in, uint16_t *chosen)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < PLACES; i++) {
-		const struct inside_place *p = &in->places[i];
+	for (uint32_t i = 0; i < in->used_place_count; i++) {
+		const struct inside_place *p = &in->places[in->used_places[i]];
 		uint32_t at = count;
 
-		if (!in->place_keys[i] || p->mean_ticks <= 0 || p->kind == EVENT_CPU_SAMPLE)
+		if (p->mean_ticks <= 0 || p->kind == EVENT_CPU_SAMPLE)
 			continue;
 		while (at > 0 && in->places[chosen[at - 1]].mean_ticks < p->mean_ticks)
 			at--;
@@ -148,7 +148,7 @@ static uint32_t choose(const struct live_inside *in, uint16_t *chosen)
 			continue;
 		count += count < LIVE_PLACES;
 		memmove(chosen + at + 1, chosen + at, (count - 1 - at) * sizeof *chosen);
-		chosen[at] = (uint16_t)i;
+		chosen[at] = in->used_places[i];
 	}
 	return count;
 }

@@ -118,6 +118,8 @@ struct live_inside {
 	uint32_t used_count;
 	uint64_t place_keys[PLACES]; /* name and kind: looked through without touching the places */
 	struct inside_place places[PLACES];
+	uint16_t used_places[PLACES]; /* that have a name, in no order */
+	uint32_t used_place_count;
 	struct inside_series series[SERIES];
 	struct inside_series *anchor; /* NULL: no steps yet */
 	uint8_t tier;                 /* how good it is */

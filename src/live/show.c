@@ -16,7 +16,7 @@
 #include "live/terminal.h"
 
 #define LOOK_MS 200      /* how soon another size, or the foreground, is noticed */
-#define DRAW_MS 200      /* between draws that nobody asked for */
+#define DRAW_MS 480      /* between draws that nobody asked for, whatever the interval: nobody reads faster */
 #define SUSPEND_MS 1000
 #define END_MS 2000
 
@@ -28,6 +28,10 @@ struct live_show {
 	pthread_t thread;
 	bool started;
 	struct termios before; /* the terminal's settings */
+
+	/* the caller's own */
+	int64_t told_ms;
+	uint8_t told_state;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -378,6 +382,12 @@ int live_show_start(struct live_show *show, pid_t program, struct error *err)
 
 void live_show_update(struct live_show *show, const struct live_snapshot *snapshot)
 {
+	int64_t now = now_ms();
+
+	if (snapshot->state == show->told_state && now - show->told_ms < DRAW_MS)
+		return;
+	show->told_ms = now;
+	show->told_state = snapshot->state;
 	pthread_mutex_lock(&show->lock);
 	live_snapshot_copy(show->next, snapshot);
 	show->fresh = true;

@@ -17,9 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "live/terminal_parts.h"
 
@@ -39,6 +41,7 @@ int live_terminal_new(struct live_terminal **ret, const struct live_terminal_opt
 		return error_set(err, -ENOMEM, "out of memory");
 	}
 	t->options = *options;
+	t->draft = memfd_create("screen", MFD_CLOEXEC);
 	*ret = t;
 	return 0;
 }
@@ -50,6 +53,8 @@ void live_terminal_free(struct live_terminal *t)
 	live_terminal_hide(t);
 	if (t->screen)
 		delscreen(t->screen);
+	if (t->draft >= 0)
+		close(t->draft);
 	if (t->in)
 		fclose(t->in);
 	if (t->out)
@@ -323,6 +328,32 @@ static const struct live_snapshot *shown_snapshot(struct live_terminal *t, const
 	return t->frozen;
 }
 
+static void write_draft(struct live_terminal *t)
+{
+	off_t size = lseek(t->draft, 0, SEEK_CUR);
+
+	buffer_clear(&t->text);
+	if (size <= 0 || buffer_reserve(&t->text, (size_t)size) != 0 || pread(t->draft, t->text.data, (size_t)size, 0) != size)
+		clearok(curscr, TRUE); /* the next draw has all of it */
+	else
+		(void)file_write_all(t->options.fd, t->text.data, (size_t)size);
+	(void)lseek(t->draft, 0, SEEK_SET);
+}
+
+/* ncurses writes a few bytes at a time, one call for each.  They go into memory first, and to the terminal in one. */
+static void show_drawn(struct live_terminal *t)
+{
+	int fd = fileno(t->out);
+
+	if (t->draft < 0 || dup3(t->draft, fd, O_CLOEXEC) < 0) {
+		refresh();
+		return;
+	}
+	refresh();
+	(void)dup3(t->options.fd, fd, O_CLOEXEC);
+	write_draft(t);
+}
+
 void live_terminal_draw(struct live_terminal *t, const struct live_snapshot *snapshot)
 {
 	const struct live_snapshot *s = shown_snapshot(t, snapshot);
@@ -336,5 +367,5 @@ void live_terminal_draw(struct live_terminal *t, const struct live_snapshot *sna
 		draw_help(t);
 	else
 		draw_body(t, s);
-	refresh();
+	show_drawn(t);
 }

@@ -48,6 +48,7 @@ struct live_terminal {
 	struct live_terminal_options options;
 	void *screen;   /* of ncurses; NULL: not yet */
 	FILE *in, *out; /* the screen's */
+	int draft;      /* a file in memory; -1: none */
 	bool shown, gone;
 	bool ascii;     /* the locale has nothing else */
 	int rows, columns;

@@ -26,7 +26,7 @@
 
 #define NAP_MIN_US 500
 #define NAP_MAX_US 8000
-#define NAP_IDLE_US 32000
+#define NAP_IDLE_US 64000
 #define IDLE_NS 200000000   /* that nobody has written anything for */
 #define FILL_RATE 1000      /* bytes a microsecond: the fastest that a program can be expected to fill its rings */
 #define HOLD_NS 100000000   /* no event waits longer than this to be read */

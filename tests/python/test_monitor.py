@@ -282,7 +282,7 @@ def test_the_terminal_is_closed(terminal):
 
 def test_the_program_is_killed(terminal):
     terminal.type(MONITOR + "program.py")
-    terminal.wait_for(r"line 1\b")
+    terminal.wait_for(r"line \d")
     os.kill(pids_of(terminal.text()), signal.SIGKILL)
     assert terminal.status() == 128 + signal.SIGKILL
     assert trace_of(terminal.folder).info["signal"] == signal.SIGKILL
