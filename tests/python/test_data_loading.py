@@ -33,6 +33,15 @@ ROOT = Path(__file__).resolve().parents[2]
 Cause = DataLoadingBottleneck
 
 
+@pytest.fixture(autouse=True)
+def _ctrl_c():
+    """Whoever runs the suite in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+
 def children():
     """Processes that come from this one, but for Python's own one that tidies up after spawned programs."""
     found = set()

@@ -35,6 +35,15 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
+def _ctrl_c():
+    """Whoever runs the suite in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+
+@pytest.fixture(autouse=True)
 def nothing_is_left():
     """No thread, no handler of a signal, no tracer."""
     handler = signal.getsignal(signal.SIGURG)
