@@ -15,6 +15,7 @@
 	F(start_daemon, struct MHD_Daemon *,                                                                           \
 	  (unsigned, uint16_t, MHD_AcceptPolicyCallback, void *, MHD_AccessHandlerCallback, void *, ...))              \
 	F(stop_daemon, void, (struct MHD_Daemon *))                                                                    \
+	F(quiesce_daemon, MHD_socket, (struct MHD_Daemon *))                                                           \
 	F(run, enum MHD_Result, (struct MHD_Daemon *))                                                                 \
 	F(get_timeout, enum MHD_Result, (struct MHD_Daemon *, MHD_UNSIGNED_LONG_LONG *))                               \
 	F(get_daemon_info, const union MHD_DaemonInfo *, (struct MHD_Daemon *, enum MHD_DaemonInfoType, ...))          \

@@ -230,6 +230,17 @@ static bool parent_has_gone(const struct serve_setup *setup, short life)
 	return life & (POLLHUP | POLLERR) || getppid() != setup->parent;
 }
 
+/* Whoever is here is told; the address is free for the one who comes next. */
+static void note_that_parent_has_gone(struct serve_server *s)
+{
+	MHD_socket listening = s->lib.quiesce_daemon(s->daemon);
+
+	if (listening != MHD_INVALID_SOCKET)
+		close(listening);
+	s->over = s->lost = true;
+	serve_stream_wake(s);
+}
+
 /* Until all is over and everybody knows it. */
 static void serve_all(struct serve_server *s)
 {
@@ -243,10 +254,8 @@ static void serve_all(struct serve_server *s)
 	while (s->now_ns < end && !(s->over && s->client_count == 0)) {
 		(void)poll(fds, s->lost ? 2 : 3, patience_ms(s));
 		s->now_ns = now_ns();
-		if (parent_has_gone(s->setup, fds[2].revents) && !s->over) {
-			s->over = s->lost = true;
-			serve_stream_wake(s);
-		}
+		if (parent_has_gone(s->setup, fds[2].revents) && !s->over)
+			note_that_parent_has_gone(s);
 		look_for_news(s);
 		sweep(s, &swept);
 		if (s->over && end == INT64_MAX)

@@ -378,7 +378,7 @@ def test_lines(tmp_path):
         match = re.fullmatch(r" +(\d+\.\d) s  cpu +([\d.]+) of \S+ +memory +[\d.]+ \w+ +[\d.]+ %  disk .*read.*written  threads +2  alerts 0  "
                              r"events +\S+/s lost 0", line)
         assert match, line
-        assert second <= float(match[1]) < second + 0.9 and float(match[2]) < 1
+        assert second - 0.11 < float(match[1]) < second + 0.9 and float(match[2]) < 1  # the look that is nearest, a tenth early at most
     assert last.startswith("inferscope: ") and "trace in trace.sbt" in last
     assert not (tmp_path / "report.md").exists()
     info = trace_of(tmp_path).info
