@@ -37,12 +37,17 @@ static void say(struct alert_sight *sight, const char *format, ...)
 {
 	va_list args;
 
-	if (!sight->holds) /* nobody will read it */
-		return;
 	va_start(args, format);
 	vsnprintf(sight->text, sizeof sight->text, format, args);
 	va_end(args);
 }
+
+/* What nobody will read is not even put together. */
+#define SAY(sight, ...)                                                                                                \
+	do {                                                                                                           \
+		if ((sight)->holds)                                                                                    \
+			say(sight, __VA_ARGS__);                                                                       \
+	} while (0)
 
 static char *size_text(char *out, double bytes)
 {
@@ -71,7 +76,7 @@ static void judge_memory(struct live_alerts *a, const struct alert_kind *kind, c
 
 	if (isnan(used))
 		return;
-	say(&sight, "%.0f %% of the %s %s of memory are used; the program has %s", 100 * used, s->memory.limited ? "container's" : "machine's",
+	SAY(&sight, "%.0f %% of the %s %s of memory are used; the program has %s", 100 * used, s->memory.limited ? "container's" : "machine's",
 	    size_text(total, s->memory.total_bytes), size_text(program, s->memory.rss_bytes));
 	alert_see(a, kind, &sight);
 }
@@ -115,7 +120,7 @@ static void judge_growth(struct live_alerts *a, const struct alert_kind *kind, c
 	sight.value = minutes;
 	if (minutes < GROWTH_URGENT_MINUTES)
 		sight.severity = LIVE_CRITICAL;
-	say(&sight, "The program's memory grows by %s a minute; at that pace the %s is full in %.*f minutes", size_text(size, 60 * slope),
+	SAY(&sight, "The program's memory grows by %s a minute; at that pace the %s is full in %.*f minutes", size_text(size, 60 * slope),
 	    s->memory.limited ? "container" : "machine", minutes < 10 ? 1 : 0, minutes);
 	alert_see(a, kind, &sight);
 }
@@ -127,7 +132,7 @@ static void judge_swap(struct live_alerts *a, const struct alert_kind *kind, con
 
 	sight.holds = s->memory.swap_bytes > SWAP_BYTES && s->memory.major_faults > SWAP_FAULTS;
 	sight.gone = !(s->memory.swap_bytes > SWAP_BYTES / 2 && s->memory.major_faults > SWAP_FAULTS / 5);
-	say(&sight, "%s of the program are swapped out, and it waits %.0f times a second for pages of it to come back",
+	SAY(&sight, "%s of the program are swapped out, and it waits %.0f times a second for pages of it to come back",
 	    size_text(size, s->memory.swap_bytes), s->memory.major_faults);
 	alert_see(a, kind, &sight);
 }
@@ -156,7 +161,7 @@ static void judge_gpu_memory(struct live_alerts *a, const struct alert_kind *kin
 		sight.subject = subject;
 		if (isnan(used) || !is_used(gpu))
 			continue;
-		say(&sight, "%.0f %% of the memory of %s are used (%s of %s)", 100 * used, subject, size_text(have, gpu->memory_used_bytes),
+		SAY(&sight, "%.0f %% of the memory of %s are used (%s of %s)", 100 * used, subject, size_text(have, gpu->memory_used_bytes),
 		    size_text(total, gpu->memory_total_bytes));
 		alert_see(a, kind, &sight);
 	}
@@ -181,7 +186,7 @@ static void judge_gpu_idle(struct live_alerts *a, const struct alert_kind *kind,
 		sight.holds = a->idle[i] < GPU_BUSY && runs(s) && s->steps.known && s->steps.count >= STEPS_USUAL && s->steps.rate > 0 &&
 			      !s->steps.idle && gpu->program_bytes > 0;
 		sight.gone = a->idle[i] > GPU_BUSY + CLEARLY || !sight.holds;
-		say(&sight, "%s is busy for %.0f %% of the time only, while steps go on", subject, 100 * a->idle[i]);
+		SAY(&sight, "%s is busy for %.0f %% of the time only, while steps go on", subject, 100 * a->idle[i]);
 		alert_see(a, kind, &sight);
 	}
 }
@@ -216,7 +221,7 @@ static void judge_stall(struct live_alerts *a, const struct alert_kind *kind, co
 	sight.holds = runs(s) && !s->steps.idle && since > limit &&
 		      (quiet > 0.8 * limit || since > fmax(STALL_BUSY * limit, STALL_BUSY_LEAST_S));
 	sight.gone = s->steps.since_s <= limit || s->steps.idle;
-	say(&sight, "No step (%.60s) for %s; usually one takes %s%s%.24s%s%.60s", s->steps.name, text_duration(here, 1e9 * since),
+	SAY(&sight, "No step (%.60s) for %s; usually one takes %s%s%.24s%s%.60s", s->steps.name, text_duration(here, 1e9 * since),
 	    text_duration(usual, 1e9 * s->steps.median_s), thread && thread->state[0] ? "; its thread is in state " : "",
 	    thread ? thread->state : "", thread && thread->what[0] ? ": " : "", thread ? thread->what : "");
 	alert_see(a, kind, &sight);
@@ -230,7 +235,7 @@ static void judge_input(struct live_alerts *a, const struct alert_kind *kind, co
 		return;
 	if (!runs(s))
 		sight.holds = false;
-	say(&sight, "Steps wait for their input for %.0f %% of their time", 100 * s->steps.input_wait);
+	SAY(&sight, "Steps wait for their input for %.0f %% of their time", 100 * s->steps.input_wait);
 	alert_see(a, kind, &sight);
 }
 
@@ -242,7 +247,7 @@ static void judge_throttled(struct live_alerts *a, const struct alert_kind *kind
 
 	if (isnan(s->cpu.throttled))
 		return;
-	say(&sight, "The container's quota of %.3g processors holds the program back for %.0f %% of the time", s->cpu.available,
+	SAY(&sight, "The container's quota of %.3g processors holds the program back for %.0f %% of the time", s->cpu.available,
 	    100 * fmin(1, s->cpu.throttled));
 	alert_see(a, kind, &sight);
 }
@@ -259,7 +264,7 @@ static void judge_disk(struct live_alerts *a, const struct alert_kind *kind, con
 		sight.severity = LIVE_CRITICAL;
 	sight.holds = share < DISK_FREE && bytes < DISK_FREE_BYTES;
 	sight.gone = share > 1.4 * DISK_FREE || bytes > 1.4 * DISK_FREE_BYTES;
-	say(&sight, "The disk that the trace is written to has %s left (%.1f %%)", size_text(size, bytes), 100 * share);
+	SAY(&sight, "The disk that the trace is written to has %s left (%.1f %%)", size_text(size, bytes), 100 * share);
 	alert_see(a, kind, &sight);
 }
 
@@ -271,7 +276,7 @@ static void judge_lost(struct live_alerts *a, const struct alert_kind *kind, con
 	sight.holds = s->events.lost > a->lost;
 	sight.gone = !sight.holds;
 	a->lost = s->events.lost;
-	say(&sight, "Events are lost, %s so far: the program records them faster than they are read", text_group_digits(count, s->events.lost));
+	SAY(&sight, "Events are lost, %s so far: the program records them faster than they are read", text_group_digits(count, s->events.lost));
 	alert_see(a, kind, &sight);
 }
 
@@ -284,7 +289,7 @@ static void judge_oom(struct live_alerts *a, const struct alert_kind *kind, cons
 	sight.holds = !isnan(a->oom_kills) && s->memory.oom_kills > a->oom_kills;
 	sight.gone = !sight.holds;
 	a->oom_kills = s->memory.oom_kills;
-	say(&sight, "The kernel has killed a process of the program's control group for lack of memory");
+	SAY(&sight, "The kernel has killed a process of the program's control group for lack of memory");
 	alert_see(a, kind, &sight);
 }
 
@@ -311,7 +316,7 @@ static void judge_death(struct live_alerts *a, const struct alert_kind *kind, co
 	judge_oom(a, kind, s);
 	if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGPIPE) /* somebody wanted it to end */
 		return;
-	say(&sight, "The program was killed by signal %d%s", number, signal_name(number));
+	SAY(&sight, "The program was killed by signal %d%s", number, signal_name(number));
 	alert_see(a, kind, &sight);
 }
 

@@ -60,14 +60,15 @@ static double own_rss(int status)
 
 static void look_at_self(struct outside_self *self, int64_t now_ns)
 {
-	int64_t cpu = own_cpu_ns(), passed = now_ns - self->cpu_time_ns;
+	int64_t cpu, passed = now_ns - self->cpu_time_ns;
 
-	if (passed >= SECOND_NS) {
-		self->cpu = (double)(cpu - self->cpu_ns) / (double)passed;
-		self->cpu_ns = cpu;
-		self->cpu_time_ns = now_ns;
-		self->rss_bytes = own_rss(self->status);
-	}
+	if (passed < SECOND_NS)
+		return;
+	cpu = own_cpu_ns();
+	self->cpu = (double)(cpu - self->cpu_ns) / (double)passed;
+	self->cpu_ns = cpu;
+	self->cpu_time_ns = now_ns;
+	self->rss_bytes = own_rss(self->status);
 }
 
 /* ---- The program ------------------------------------------------------------- */

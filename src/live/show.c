@@ -16,7 +16,8 @@
 #include "live/terminal.h"
 
 #define LOOK_MS 200      /* how soon another size, or the foreground, is noticed */
-#define DRAW_MS 480      /* between draws that nobody asked for, whatever the interval: nobody reads faster */
+#define DRAW_MS 980      /* between draws that nobody asked for, whatever the interval, and in which there is nothing to act on */
+#define OUTPUT_MS 480    /* between draws of what the program writes */
 #define SUSPEND_MS 1000
 #define END_MS 2000
 
@@ -32,6 +33,7 @@ struct live_show {
 	/* the caller's own */
 	int64_t told_ms;
 	uint8_t told_state;
+	uint32_t told_alerts;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -48,7 +50,7 @@ struct live_show {
 	bool on_screen;
 	bool left, gone; /* by the user; the terminal */
 	bool typing;     /* the view has been left: all that is typed is for the program */
-	bool redraw;
+	bool redraw, soon; /* at once; when it has been long enough: what the program writes may be much */
 	int64_t drawn_ms;
 	struct winsize size;
 };
@@ -270,15 +272,15 @@ static void keep_size(struct live_show *show)
 	show->size = size;
 }
 
-static void draw(struct live_show *show, bool at_once)
+static void draw(struct live_show *show)
 {
 	int64_t now = now_ms();
 
-	if (!show->on_screen || !show->redraw || (!at_once && now - show->drawn_ms < DRAW_MS))
+	if (!show->on_screen || !(show->redraw || (show->soon && now - show->drawn_ms >= OUTPUT_MS)))
 		return;
 	live_terminal_draw(show->terminal, show->now);
 	show->drawn_ms = now;
-	show->redraw = false;
+	show->redraw = show->soon = false;
 }
 
 static void take_output(struct live_show *show)
@@ -288,7 +290,7 @@ static void take_output(struct live_show *show)
 		return;
 	}
 	live_output_keep(show->output);
-	show->redraw = true;
+	show->soon = true;
 }
 
 static void take_typed(struct live_show *show)
@@ -322,7 +324,7 @@ static void take_terminal(struct live_show *show, short events)
 		leave(show);
 	if (result == LIVE_KEY_REDRAW) {
 		show->redraw = true;
-		draw(show, true);
+		draw(show);
 	}
 }
 
@@ -353,7 +355,7 @@ static void *run(void *arg)
 		keep_size(show);
 		if (show->on_screen && live_terminal_resized(show->terminal))
 			show->redraw = true;
-		draw(show, false);
+		draw(show);
 		wait_for_news(show);
 	}
 	if (show->output)
@@ -384,10 +386,11 @@ void live_show_update(struct live_show *show, const struct live_snapshot *snapsh
 {
 	int64_t now = now_ms();
 
-	if (snapshot->state == show->told_state && now - show->told_ms < DRAW_MS)
+	if (snapshot->state == show->told_state && snapshot->active_alerts == show->told_alerts && now - show->told_ms < DRAW_MS)
 		return;
 	show->told_ms = now;
 	show->told_state = snapshot->state;
+	show->told_alerts = snapshot->active_alerts;
 	pthread_mutex_lock(&show->lock);
 	live_snapshot_copy(show->next, snapshot);
 	show->fresh = true;

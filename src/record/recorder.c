@@ -33,6 +33,8 @@
 #define FLUSH_NS 250000000  /* no event is older than this when it reaches the file */
 #define CLOCK_NS 1000000000
 #define REAP_NS 20000000
+#define LEISURE_NS 500000000 /* for what waits longer when nobody writes anything */
+#define ASK_NS 500000000
 #define WATCH_NS 100000000
 #define SAMPLES_NS 100000000
 
@@ -55,7 +57,7 @@ struct recorder {
 	int64_t start_ticks;
 	int64_t waiting_since_ns; /* there is something to read; 0: there is not */
 	int64_t last_news_ns;
-	int64_t last_flush_ns, last_clock_ns, last_reap_ns, last_watch_ns, last_samples_ns;
+	int64_t last_flush_ns, last_clock_ns, last_reap_ns, last_watch_ns, last_samples_ns, last_asked_ns;
 	uint32_t nap_us;
 	struct error trouble;
 };
@@ -251,15 +253,16 @@ static void start_watch(struct recorder *r, pid_t root)
 
 /* ---- The loop ---------------------------------------------------------------- */
 
-/* Sleeps for the nap, or until there is news: a signal (the end of the program is one), or what control.h watches. */
-static void nap(struct recorder *r)
+/* Sleeps for the nap, or until there is news, and whether there is: a signal (the end of the program is one), or what control.h
+ * watches. */
+static bool nap(struct recorder *r)
 {
 	struct pollfd fds[CONTROL_FDS] = { { .fd = r->target.signal_fd, .events = POLLIN } };
 	struct timespec ts = { 0, (long)r->nap_us * 1000 };
 
 	if (!r->has_target)
 		control_watch(&r->control, fds);
-	(void)ppoll(fds, r->has_target ? 1 : CONTROL_FDS, &ts, NULL);
+	return ppoll(fds, r->has_target ? 1 : CONTROL_FDS, &ts, NULL) != 0;
 }
 
 /*
@@ -286,13 +289,18 @@ static bool is_due(struct recorder *r)
 	return true;
 }
 
-/* Long enough that looking costs nothing, too short for the other half to fill.  Rings that are empty have twice the room; where
- * somebody looks on, what that costs in all has to be little. */
+/* Where somebody looks on, what that costs in all has to be little. */
+static bool is_at_leisure(const struct recorder *r, int64_t now)
+{
+	return r->options->onlooker && r->waiting_since_ns == 0 && now - r->last_news_ns > IDLE_NS;
+}
+
+/* Long enough that looking costs nothing, too short for the other half to fill.  Rings that are empty have twice the room. */
 static uint32_t nap_length(const struct recorder *r)
 {
 	uint64_t us = r->options->budget_bytes / 4 / FILL_RATE, most = NAP_MAX_US;
 
-	if (r->options->onlooker && r->waiting_since_ns == 0 && now_ns() - r->last_news_ns > IDLE_NS) {
+	if (is_at_leisure(r, now_ns())) {
 		us *= 2;
 		most = NAP_IDLE_US;
 	}
@@ -315,8 +323,9 @@ static void sample_gpus(struct recorder *r, int64_t now)
 static void do_periodic(struct recorder *r)
 {
 	int64_t now = now_ns();
+	bool leisure = is_at_leisure(r, now);
 
-	if (now - r->last_reap_ns >= REAP_NS) {
+	if (now - r->last_reap_ns >= (leisure ? LEISURE_NS : REAP_NS)) {
 		drain_reap(r->drain, trouble_of(r));
 		r->last_reap_ns = now;
 	}
@@ -324,7 +333,7 @@ static void do_periodic(struct recorder *r)
 		watch_writer_pass(r->watch_writer, trouble_of(r));
 		r->last_watch_ns = now;
 	}
-	if (now - r->last_flush_ns >= FLUSH_NS) {
+	if (now - r->last_flush_ns >= (leisure ? LEISURE_NS : FLUSH_NS)) {
 		(void)trace_writer_flush(r->writer, trouble_of(r));
 		(void)drain_pass(r->drain, trouble_of(r)); /* which tells the threads what they may use again */
 		r->last_flush_ns = now;
@@ -335,9 +344,14 @@ static void do_periodic(struct recorder *r)
 	sample_gpus(r, now);
 }
 
-/* Is there more to come? */
-static bool handle_events(struct recorder *r)
+/* Is there more to come?  Asking takes some calls, so without news it is done now and then only. */
+static bool handle_events(struct recorder *r, bool news)
 {
+	int64_t now = now_ns();
+
+	if (r->has_target && !news && !r->target.stopped && now - r->last_asked_ns < ASK_NS)
+		return true;
+	r->last_asked_ns = now;
 	if (r->has_target)
 		target_handle_events(&r->target);
 	else
@@ -391,8 +405,7 @@ static void record_until_end(struct recorder *r)
 	begin_looking_on(r);
 	while (more) {
 		r->nap_us = nap_length(r);
-		nap(r);
-		more = handle_events(r);
+		more = handle_events(r, nap(r));
 		drain_prepare(r->drain);
 		if (is_due(r))
 			(void)drain_pass(r->drain, trouble_of(r));
