@@ -296,7 +296,7 @@ static void onlooker_begin(void *arg, const struct recorder_scene *scene)
 		log_warn("%s", err.text);
 }
 
-static void onlooker_tick(void *arg)
+static int64_t onlooker_tick(void *arg)
 {
 	struct live *live = arg;
 	int64_t now = now_ns();
@@ -308,6 +308,7 @@ static void onlooker_tick(void *arg)
 	live_actions_tick(live->actions);
 	if (now >= live->due_ns)
 		look(live, now);
+	return live->due_ns;
 }
 
 /* Ctrl-Z stops both, with the terminal as it was; somebody else's SIGSTOP is something to look at. */

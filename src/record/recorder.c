@@ -26,10 +26,10 @@
 
 #define NAP_MIN_US 500
 #define NAP_MAX_US 8000
-#define NAP_IDLE_US 64000
+#define NAP_IDLE_US 128000
 #define IDLE_NS 200000000   /* that nobody has written anything for */
 #define FILL_RATE 1000      /* bytes a microsecond: the fastest that a program can be expected to fill its rings */
-#define HOLD_NS 100000000   /* no event waits longer than this to be read */
+#define HOLD_NS 100000000   /* no event waits longer than this to be read once it has been seen */
 #define FLUSH_NS 250000000  /* no event is older than this when it reaches the file */
 #define CLOCK_NS 1000000000
 #define REAP_NS 20000000
@@ -58,6 +58,7 @@ struct recorder {
 	int64_t waiting_since_ns; /* there is something to read; 0: there is not */
 	int64_t last_news_ns;
 	int64_t last_flush_ns, last_clock_ns, last_reap_ns, last_watch_ns, last_samples_ns, last_asked_ns;
+	int64_t due_ns; /* when who looks on wants to be called */
 	uint32_t nap_us;
 	struct error trouble;
 };
@@ -295,16 +296,21 @@ static bool is_at_leisure(const struct recorder *r, int64_t now)
 	return r->options->onlooker && r->waiting_since_ns == 0 && now - r->last_news_ns > IDLE_NS;
 }
 
-/* Long enough that looking costs nothing, too short for the other half to fill.  Rings that are empty have twice the room. */
+/* Long enough that looking costs nothing, too short for the other half to fill.  Rings that nobody has written to for a while have
+ * four times the room.  Whoever looks on is not kept waiting. */
 static uint32_t nap_length(const struct recorder *r)
 {
 	uint64_t us = r->options->budget_bytes / 4 / FILL_RATE, most = NAP_MAX_US;
+	int64_t now = now_ns();
 
-	if (is_at_leisure(r, now_ns())) {
-		us *= 2;
+	if (is_at_leisure(r, now)) {
+		us *= 4;
 		most = NAP_IDLE_US;
 	}
-	return us < NAP_MIN_US ? NAP_MIN_US : us > most ? (uint32_t)most : (uint32_t)us;
+	if (r->options->onlooker && r->due_ns < now + (int64_t)most * 1000)
+		most = r->due_ns > now ? (uint64_t)(r->due_ns - now + 999) / 1000 : 0;
+	us = us > most ? most : us;
+	return us < NAP_MIN_US ? NAP_MIN_US : (uint32_t)us;
 }
 
 /* Nothing of NVIDIA's is touched before the program has done so. */
@@ -411,7 +417,7 @@ static void record_until_end(struct recorder *r)
 			(void)drain_pass(r->drain, trouble_of(r));
 		do_periodic(r);
 		if (r->options->onlooker)
-			r->options->onlooker->tick(r->options->onlooker->arg);
+			r->due_ns = r->options->onlooker->tick(r->options->onlooker->arg);
 		stop_along(r);
 	}
 }

@@ -39,7 +39,7 @@ struct recorder_scene {
 struct recorder_onlooker {
 	void *arg;
 	void (*begin)(void *arg, const struct recorder_scene *scene); /* the program has been started */
-	void (*tick)(void *arg);                                     /* every few milliseconds, which it may not hold up */
+	int64_t (*tick)(void *arg); /* every few milliseconds, which it may not hold up: when it wants the next (CLOCK_MONOTONIC) */
 	bool (*stopped)(void *arg);                                  /* the program is: are we to stop along with it? */
 	void (*end)(void *arg, int exit_status); /* the program has ended and all has been read; the trace can still be written */
 };
