@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from measure import PROCESS_PAIRS, Skip, row
-from python_rows import WORKLOADS, against_bare, ask, bench_python, rounds
+from python_rows import STEADY, WORKLOADS, against_bare, ask, bench_python, rounds
 
 INTERVAL = 0.1
 WARM_SECONDS, SECONDS = 3, 10
@@ -148,8 +148,9 @@ def monitor_torch(bench):
         raise Skip(f"PyTorch is not installed in {bench_python()}")
     program, trace = (bench_python(), WORKLOADS / "torch_train.py", TRAIN_BLOCKS), bench.scratch / "monitored.sbt"
     watched = (bench.inferscope, "monitor", "--no-view", "--interval", INTERVAL, "--trace", trace, "--", *program)
-    values = rounds("monitor_torch", {"bare": (PROCESS_PAIRS, lambda: bench.run(*program)["seconds"]),
-                                      "ours": (PROCESS_PAIRS, lambda: bench.run(*watched)["seconds"])})
+    env = {**os.environ, **STEADY}
+    values = rounds("monitor_torch", {"bare": (PROCESS_PAIRS, lambda: bench.run(*program, env=env)["seconds"]),
+                                      "ours": (PROCESS_PAIRS, lambda: bench.run(*watched, env=env)["seconds"])})
     yield against_bare("monitor_torch", values["ours"], values["bare"], 1.01)
 
 

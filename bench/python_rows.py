@@ -35,6 +35,13 @@ def say(text):
 
 # ---- Interpreters -----------------------------------------------------------
 
+# How often an allocator gives memory back to the kernel hangs on where its heap happens to begin: the page faults of one and the
+# same training loop differ eightfold between runs, its time by a fifth, and being loaded into it moves the heap.  Nor is the order
+# of what is hashed to differ from run to run.  So both sides keep what they have been given.
+STEADY = {"PYTHONHASHSEED": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(1 << 25),
+          "MALLOC_TOP_PAD_": str(1 << 26)}
+
+
 def bench_python():
     """The interpreter that has PyTorch and the peers."""
     return os.environ.get("INFERSCOPE_BENCH_PYTHON") or str(ROOT / ".venv" / "bin" / "python")
