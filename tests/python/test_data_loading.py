@@ -184,7 +184,7 @@ def test_parts_of_a_loader(workers):
     profile = profiler().profile_data_loader(loader, 10)
     assert isinstance(profile, DataLoadingProfile) and profile.error is None and profile.measured
     assert (profile.batch_size, profile.num_workers, profile.pin_memory) == (4, workers, False)
-    assert profile.num_batches == 10 + max(1, workers) and profile.num_samples == 4 * profile.num_batches
+    assert profile.num_batches == 10 + (2 * workers or 1) and profile.num_samples == 4 * profile.num_batches
     assert 0.003 <= profile.parts.one_sample.low <= profile.parts.one_sample.mid <= profile.parts.one_sample.high
     assert profile.parts.sample.mid >= 0.016 and profile.parts.other_wait >= 0.010
     assert 0.001 < profile.parts.sample_cpu < 1.5 * profile.parts.sample.mid
@@ -613,7 +613,7 @@ def test_a_dataset_that_forks_and_prints(capfd):
         os.waitpid(pid, 0)
         return torch.ones(1)
     profile = profiler().profile_data_loader(DataLoader(Made(make=make), batch_size=2, num_workers=1), 3)
-    assert profile.error is None and profile.num_batches == 4
+    assert profile.error is None and profile.num_batches == 5
 
 
 def test_a_worker_that_dies():
@@ -635,7 +635,7 @@ def test_an_init_function_that_raises():
 def test_workers_that_are_started_as_programs():
     loader = DataLoader(TensorDataset(torch.arange(100.0)), batch_size=5, num_workers=1, multiprocessing_context="spawn")
     profile = profiler().profile_data_loader(loader, 5)
-    assert profile.error is None and profile.num_batches == 6
+    assert profile.error is None and profile.num_batches == 7
     assert profile.parts.sample.mid > 0 and profile.parts.queue_put.mid > 0
 
 

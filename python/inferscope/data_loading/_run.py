@@ -37,6 +37,7 @@ class Run:
 
     def __init__(self, workers):
         self.workers, self.block = workers, max(1, workers)
+        self.warm_up = 2 * workers or 1  # what workers did while others were still being started makes the first batches too quick
         self.begun = now()
         self.arrivals, self.waits, self.steps, self.steps_cpu, self.receives, self.kept = [], [], [], [], [], []
         self.sizes, self.rows, self.names = [], [], []
@@ -53,8 +54,8 @@ class Run:
 
     @property
     def warm(self):
-        """How many batches do not count: the first of each worker; fewer when there are few."""
-        return min(self.block, max(1, self.count // 2)) if self.count > 1 else 0
+        """How many batches do not count: the first two of each worker; fewer when there are few."""
+        return min(self.warm_up, max(1, self.count // 2)) if self.count > 1 else 0
 
     @property
     def startup(self):
@@ -77,12 +78,12 @@ class Run:
         return found
 
     def enough(self, limits):
-        steady = self.count - self.block
+        steady = self.count - self.warm_up
         if limits.seconds is None:
             return steady >= limits.batches
         if steady < self.block:
             return steady > 0 and now() - self.begun > 20e9 * limits.seconds
-        seconds = (self.arrivals[-1] - self.arrivals[self.block - 1]) / 1e9
+        seconds = (self.arrivals[-1] - self.arrivals[self.warm_up - 1]) / 1e9
         enough = (2 if seconds >= 2 * limits.seconds else 4) * self.block
         return steady >= limits.batches or (seconds >= limits.seconds and steady >= enough) or seconds >= 5 * limits.seconds
 

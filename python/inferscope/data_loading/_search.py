@@ -201,7 +201,7 @@ class Search:
         batch = size / max(self.reckon(size, workers) if rate is None else rate, 1e-9)
         block, wanted = max(1, workers) * batch, self.config.run_seconds
         measured = min(max(wanted, min(4 * block, max(2 * wanted, 2 * block))), max(5 * wanted, block))
-        return self._startup * (1.0 + 0.25 * workers) + block + measured + (block if workers else 0.0)
+        return self._startup * (1.0 + 0.25 * workers) + measured + (3.0 * block if workers else block)
 
     # ---- The search ----
 
@@ -327,14 +327,14 @@ class Search:
     # ---- Answers ----
 
     def best(self):
-        """The fastest that was run; of those that are as fast, or cannot be told from it, the one with the fewest workers and then
-        the smallest batch."""
+        """The fastest that was run; of those that are as fast, or cannot be told from it, the fastest with the fewest workers: these
+        cost memory and processors, batches of another size hardly do."""
         if not self.tried:
             return None
         fastest = max(tried.rate for tried in self.tried.values())
         alike = [one for one, tried in self.tried.items() if tried.rate >= (1.0 - _SAME) * fastest
                  or (tried.rate >= (1.0 - _ALIKE) * fastest and tried.interval().high >= fastest)]
-        return min(alike, key=lambda one: (one[1], one[0] or 0))
+        return min(alike, key=lambda one: (one[1], -self.tried[one].rate))
 
     def profiles(self):
         """All configurations that were asked for, in their order; those that were not run are reckoned."""

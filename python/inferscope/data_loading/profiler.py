@@ -47,7 +47,7 @@ class DataLoadingProfiler:
     def profile_data_loader(self, data_loader, num_batches=None, step=None):
         """The profile of a loader.
 
-        num_batches: how many count, after the first of each worker
+        num_batches: how many count, after the first two of each worker
         step: what the loop does with a batch, called with it; tells whether the loop waits for its input, and the headspace
 
         A dataset that raises, or takes longer than config.batch_timeout, ends it: `error` says why, and the figures are of
