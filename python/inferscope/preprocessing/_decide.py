@@ -15,6 +15,7 @@ IO_BYTES, IO_CALLS = 64 * 1024, 20
 TOUCHED_MB, HUGE_MB = 1.0, 4.0
 STREAMED_MB, STREAMED = 8.0, 0.1  # of the speed of a copy: what computes more for each byte is slower
 KEPT = 0.9                   # what a cache has to save
+OVERHEAD = 0.4               # what a batch has to, for calls to be what it is bound by; less is worth a suggestion
 
 
 def _copies(study):
@@ -113,7 +114,7 @@ def bottlenecks(study, suggestions):
     if not files:
         add(Bottleneck.MEMORY_INTENSIVE, _memory(study))
     batch, cache = suggestions.get("batch"), suggestions.get("cache")
-    if batch is not None and batch.low >= study.config.gain_threshold and Bottleneck.NOT_VECTORISED not in found:
+    if batch is not None and batch.low >= OVERHEAD and Bottleneck.NOT_VECTORISED not in found:
         add(Bottleneck.CALL_OVERHEAD, "a batch of %d takes %.0f %% less than one by one" % (batch.parameter, 100 * batch.gain))
     heavy = study.quickest >= LONG and _copies(study) >= HEAVY and not study.disturbed
     if cache is not None and cache.low >= KEPT and heavy:
@@ -160,7 +161,7 @@ def _less_memory(study):
     seen = system >= study.config.system_threshold
     text = ("make results in memory that is there already (out=, in place), use a smaller dtype (float32, uint8), "
             "or keep freed memory (MALLOC_MMAP_THRESHOLD_ and MALLOC_TRIM_THRESHOLD_)")
-    return _estimate("memory", text, 0.5 * system if seen else 0.0, max(system, 0.2), min(max(1.1 * system + 0.3, 0.6), 0.95))
+    return _estimate("memory", text, 0.5 * system if seen else 0.0, max(system, 0.2), min(max(1.1 * system + 0.3, 0.75), 0.95))
 
 
 def _files(study):

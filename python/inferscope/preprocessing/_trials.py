@@ -17,6 +17,7 @@ BATCH, BATCH_MB = 16, 64
 CHUNK_MB = 1.0               # what stays in a cache, and in the hands of the allocator
 CHUNKED_MB = 4               # an input that is worth cutting
 THREADS_LEAST = 0.5e-3       # a call that is worth handing to another thread
+HARM = 0.1                   # what may be lost by advice that is no more than reckoned
 
 
 def compare(study, before, after, seconds):
@@ -219,11 +220,12 @@ def processes(study):
     free = min(allowed, 1 + max(study.idle_cores, 0.0))
 
     def gain(workers, moving):
-        return 1 - max((1 + moving / 2) / workers, moving / 2)
+        """This process has its half of the moving to do by itself, and on the same processors."""
+        return 1 - max((1 + moving) / workers, moving / 2)
 
     high, mid = gain(allowed, 0.0) + 0.05, gain(free, move)
     low = min(0.25 * mid, gain(max(1.0, 0.75 * free), 2 * move) - 0.05)  # whoever else comes takes what was free
-    if mid < study.config.gain_threshold:
+    if mid < study.config.gain_threshold or low < -HARM:
         why = "no processor is free" if free < 1.25 else "moving its data takes %.0f %% of the time" % (100 * move)
         profile.notes.append("threads would wait for each other; what processes would gain cannot be told here: %s" % why)
         return None
