@@ -24,7 +24,8 @@ INFER_BLOCKS = 11       # of 50 steps
 WHOLE_STEPS = 700
 VIZTRACER_ENTRIES = 5_000_000  # where its trace must be whole
 MB = 1024 * 1024
-CALLS_ONLY = {"INFERSCOPE_OPS": "0"}
+EVERYTHING = {"INFERSCOPE_DETAIL": "full"}  # all calls, as peers do, whatever they cost
+CALLS_ONLY = {"INFERSCOPE_OPS": "0", **EVERYTHING}
 BOTH = ("cpu_call", "op")
 FIB_BARS = {"3.11": 1.8, "3.12": 2.2, "3.13": 2.2}
 
@@ -139,7 +140,8 @@ def py_fib(bench):
         if version not in FIB_BARS:
             continue
         sides = {"bare": (PROCESS_PAIRS, timed(bench, python, "fib.py")),
-                 "ours": (PROCESS_PAIRS, recorded(bench, python, "fib.py")),
+                 "ours": (PROCESS_PAIRS, recorded(bench, python, "fib.py", env=EVERYTHING)),
+                 "as it comes": (PEER_ROUNDS, recorded(bench, python, "fib.py")),
                  "cProfile": (PEER_ROUNDS, timed(bench, python, "fib.py", "cProfile"))}
         if python == bench_python():
             sides[viztracer] = (PEER_ROUNDS, timed(bench, python, "fib.py", "viztracer"))
@@ -147,6 +149,7 @@ def py_fib(bench):
         values = rounds(name, sides)
         bare, ours = values.pop("bare"), values.pop("ours")
         yield against_bare(name, ours, bare, FIB_BARS[version])
+        yield against_bare(f"{name}_auto", values.pop("as it comes"), bare[:PEER_ROUNDS], None)
         for peer in values:
             yield beside(name, ours, bare, peer, values[peer])
 
@@ -176,7 +179,8 @@ def infer_sides(bench, threads, times):
     command = (bench, bench_python(), "torch_infer.py", INFER_BLOCKS, threads)
     return {"bare": (times, timed(*command)),
             "calls": (times, recorded(*command, env=CALLS_ONLY)),
-            "calls and operators": (times, recorded(*command, kinds=BOTH))}
+            "calls and operators": (times, recorded(*command, kinds=BOTH, env=EVERYTHING)),
+            "as it comes": (times, recorded(*command, kinds=BOTH))}
 
 
 def torch_infer(bench):
@@ -191,10 +195,12 @@ def torch_infer(bench):
     yield beside("torch_infer_calls", calls, bare, viztracer, values["viztracer"])
     yield against_bare("torch_infer", both, bare, 1.10)
     yield beside("torch_infer", both, bare, f"{profiler}, stacks", values["torch.profiler"])
+    yield against_bare("torch_infer_auto", values["as it comes"], bare, None)
 
     values = rounds("torch_infer on all cores", infer_sides(bench, 0, PEER_ROUNDS))
     yield against_bare("torch_infer_calls_cores", values["calls"], values["bare"], None)
     yield against_bare("torch_infer_cores", values["calls and operators"], values["bare"], None)
+    yield against_bare("torch_infer_auto_cores", values["as it comes"], values["bare"], None)
 
 
 # ---- PyTorch, the whole program ---------------------------------------------

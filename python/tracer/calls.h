@@ -22,12 +22,15 @@ static inline bool call_ready(const struct runtime *rt, const struct tracer_thre
 	return false;
 }
 
-static inline void call_write(const struct runtime *rt, struct runtime_thread *t, uint32_t kind, uint32_t phase, uint32_t id,
-			      uint32_t depth)
+static inline uint64_t call_write(const struct runtime *rt, struct runtime_thread *t, uint32_t kind, uint32_t phase, uint32_t id,
+				  uint32_t depth)
 {
-	ring_slot_write(t->producer->cursor, clock_ticks(rt->clock), 0, id,
+	uint64_t ticks = clock_ticks(rt->clock);
+
+	ring_slot_write(t->producer->cursor, ticks, 0, id,
 			ring_word_rest((uint32_t)*t->cpu, depth, kind, 0, EVENT_FLAGS(phase, 0, 0) | EVENT_FLAG_THREAD));
 	ring_publish(t->producer, 1);
+	return ticks;
 }
 
 /* in_frame: the frame that begins is already the current one. */
@@ -41,7 +44,11 @@ static inline __attribute__((always_inline)) void call_begin(struct tracer_threa
 		tracer_begin_slow(me, kind, id, in_frame);
 		return;
 	}
-	call_write(rt, t, kind, PHASE_BEGIN, id, depth);
+	me->begin = call_write(rt, t, kind, PHASE_BEGIN, id, depth);
+	if (INFERSCOPE_UNLIKELY(tracer.last != me)) {
+		tracer.last = me;
+		tracer.turn = me->begin;
+	}
 	t->open[depth] = OPEN_ENTRY(kind, id);
 	t->depth = depth + 1;
 	emit_leave(t);
@@ -59,7 +66,7 @@ static inline __attribute__((always_inline)) void call_end(struct tracer_thread 
 		tracer_end_slow(me, kind, id, in_frame);
 		return;
 	}
-	call_write(rt, t, kind, PHASE_END, NAME_NONE, depth);
+	(void)call_write(rt, t, kind, PHASE_END, NAME_NONE, depth);
 	t->depth = depth;
 	emit_leave(t);
 }

@@ -228,6 +228,19 @@ void tracer_torch_look(const char *module)
 		tracer_itt_enter();
 }
 
+/* torch.compile uses the frame hook's place; and when PyTorch's profiler begins, GPUs have to be left to it. */
+void tracer_company_look(const char *module, const char *qualname)
+{
+	bool profiler = strcmp(module, "torch.autograd.profiler") == 0 || strcmp(module, "torch.profiler.profiler") == 0;
+
+	if (is_of(module, "greenlet"))
+		tracer.greenlets = true;
+	if (is_of(module, "torch._dynamo"))
+		tracer.keep_hook = true;
+	if (profiler && (strcmp(qualname, "profile.__init__") == 0 || strcmp(qualname, "_KinetoProfile.__init__") == 0))
+		tracer.keep_hook = true;
+}
+
 static void count_function(uintptr_t extra)
 {
 	struct process_header *header = tracer.inside->joined() ? tracer.rt->memory->process.header : NULL;
@@ -268,6 +281,7 @@ static uintptr_t look_at(PyCodeObject *code, PyObject *globals, PyObject *first)
 	tracer_torch_look(module);
 	if (is_of(module, "asyncio") || is_of(module, "greenlet"))
 		tracer.tasks_seen = true;
+	tracer_company_look(module, qualname);
 	return extra;
 }
 

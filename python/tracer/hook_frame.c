@@ -12,6 +12,7 @@
 #include "interpreter_frame.h"
 
 #include "calls.h"
+#include "detail.h"
 #include "frames.h"
 #include "subscripts.h"
 
@@ -61,12 +62,53 @@ static __attribute__((noinline)) uintptr_t prepare(FRAME *frame, uintptr_t extra
 	return extra;
 }
 
+/* What it calls costs nothing, as if we were not there.  Should another thread have run meanwhile, what that called was not seen,
+ * and is said. */
+static PyObject *evaluate_unhooked(PyThreadState *ts, FRAME *frame, int throwing, struct tracer_thread *me)
+{
+	PyInterpreterState *interpreter = ts->interp;
+	unsigned long turns = lock_turns();
+	uint64_t from = detail_is_alone() ? 0 : clock_ticks(tracer.rt->clock);
+	PyObject *result;
+
+	_PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
+	result = evaluate(ts, frame, throwing);
+	if (tracer.on && slot_is(interpreter, evaluate))
+		_PyInterpreterState_SetEvalFrameFunc(interpreter, hook);
+	if (INFERSCOPE_UNLIKELY(from && lock_turns() != turns)) {
+		tracer_unseen(me, from);
+		detail_surprise(me);
+	}
+	return result;
+}
+
+/* What a short function calls is not recorded. */
+static __attribute__((noinline)) PyObject *evaluate_short(PyThreadState *ts, FRAME *frame, int throwing, struct tracer_thread *me)
+{
+	bool unhook = !tracer.keep_hook && slot_is(ts->interp, hook) && (detail_is_quiet(me) || detail_is_alone());
+	PyObject *result;
+
+	me->shut = 1;
+	result = unhook ? evaluate_unhooked(ts, frame, throwing, me) : evaluate(ts, frame, throwing);
+	me->shut = 0;
+	return result;
+}
+
 static inline PyObject *evaluate_between(PyThreadState *ts, FRAME *frame, int throwing, struct tracer_thread *me, uint32_t id)
 {
 	PyObject *result;
 
+	if (detail_leaves_out(me, id)) {
+		detail_count_left_out(me);
+		return evaluate_short(ts, frame, throwing, me);
+	}
 	call_begin(me, EVENT_CPU_CALL, id, false);
-	result = evaluate(ts, frame, throwing);
+	if (detail_is_short(me, id)) {
+		detail_count_short(me);
+		result = evaluate_short(ts, frame, throwing, me);
+	} else {
+		result = evaluate(ts, frame, throwing);
+	}
 	call_end(me, EVENT_CPU_CALL, id, false);
 	return result;
 }
@@ -76,6 +118,8 @@ static PyObject *evaluate_known(PyThreadState *ts, FRAME *frame, int throwing, s
 {
 	if (emit_here() < me->stack_low && !tracer_has_stack(me))
 		return evaluate_unseen(ts, frame, throwing, me);
+	if (me->shut)
+		return evaluate(ts, frame, throwing);
 	if ((extra & CODE_GENERATOR) && !frame_runs_generator(frame, throwing))
 		return evaluate(ts, frame, throwing);
 	if (tracer.options.c_calls && !ts->c_profilefunc)
@@ -110,9 +154,13 @@ static PyObject *hook(PyThreadState *ts, FRAME *frame, int throwing)
 	struct tracer_thread *me = tracer_thread;
 	uintptr_t extra = code_extra(frame->f_code);
 
-	if (INFERSCOPE_LIKELY(me && code_is_plain(extra) && tracer.plain && emit_here() >= me->stack_low &&
+	if (INFERSCOPE_LIKELY(me && code_is_plain(extra) && tracer.plain && !me->shut && emit_here() >= me->stack_low &&
 			      me->inherited != me->t->depth))
 		return evaluate_between(ts, frame, throwing, me, CODE_NAME(extra));
+	if (me && me->shut && code_is_plain(extra) && emit_here() >= me->stack_low) {
+		me->passed++;
+		return evaluate(ts, frame, throwing);
+	}
 	return hook_slow(ts, frame, throwing, extra);
 }
 
@@ -128,6 +176,16 @@ int tracer_hook_install(struct tracer_state *state)
 	}
 	_PyInterpreterState_SetEvalFrameFunc(tracer.interpreter, hook);
 	return 0;
+}
+
+void tracer_hook_again(void)
+{
+	if (slot_is(tracer.interpreter, evaluate))
+		_PyInterpreterState_SetEvalFrameFunc(tracer.interpreter, hook);
+}
+
+void tracer_hook_reopen(void)
+{
 }
 
 void tracer_hook_remove(struct tracer_state *state)

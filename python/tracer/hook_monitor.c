@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "detail.h"
 #include "frames.h"
 
 #if !BEFORE_312
@@ -74,13 +75,104 @@ static inline uintptr_t extra_of(PyObject *const *args)
 	return INFERSCOPE_UNLIKELY(!code_is_known(extra) || (extra & CODE_SPECIAL)) ? prepare((PyCodeObject *)args[0], extra) : extra;
 }
 
+/* ---- Short functions (detail.h) ---------------------------------------------------- */
+
+/* By name: answered DISABLE when it began.  Until events are restarted its ends may do so too. */
+static bool gone[NAME_LIMIT];
+
+static bool is_open(const struct runtime_thread *t, uint32_t id)
+{
+	for (uint32_t i = 0; i < t->depth && i < t->open_limit; i++)
+		if (t->open[i] == OPEN_ENTRY(EVENT_CPU_CALL, id))
+			return true;
+	return false;
+}
+
+/* May a function not be seen any more, by anybody?  Not while one of it is open, of which we want the end; not where others call
+ * as well; and not if it can be left and entered in its middle. */
+static bool may_go(const struct tracer_thread *me, const PyCodeObject *code, uint32_t id)
+{
+	return !(code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) && !is_open(me->t, id) &&
+	       (detail_is_quiet(me) || detail_is_alone());
+}
+
+static PyObject *go(uint32_t id)
+{
+	gone[id] = true;
+	return disable();
+}
+
+/* Is this thread inside a short function? */
+static bool is_shut(struct tracer_thread *me)
+{
+	if (me->shut && me->shut_start != tracer.starts)
+		me->shut = 0;
+	return me->shut != 0;
+}
+
+/* A call begins while not all are recorded. */
+static __attribute__((noinline)) PyObject *start_with_care(struct tracer_thread *me, const PyCodeObject *code, uint32_t id)
+{
+	if (is_shut(me)) { /* one that is short itself will hardly be worth recording elsewhere */
+		if (detail_is_short(me, id) && may_go(me, code, id))
+			return go(id);
+		me->shut += id == me->shut_name;
+		Py_RETURN_NONE;
+	}
+	if (detail_leaves_out(me, id) && may_go(me, code, id)) {
+		detail_count_left_out(me);
+		return go(id);
+	}
+	call_begin(me, EVENT_CPU_CALL, id, true);
+	if (detail_is_short(me, id)) {
+		detail_count_short(me);
+		me->shut = 1;
+		me->shut_name = id;
+		me->shut_start = tracer.starts;
+	}
+	Py_RETURN_NONE;
+}
+
+/* A call ends while not all are recorded. */
+static __attribute__((noinline)) PyObject *end_with_care(struct tracer_thread *me, uint32_t id)
+{
+	if (gone[id] && !is_open(me->t, id)) { /* nor does its end matter, unless a thread that waits has one open */
+		if (detail_is_alone())
+			return disable();
+		Py_RETURN_NONE;
+	}
+	if (!is_shut(me) || (id == me->shut_name && --me->shut == 0))
+		call_end(me, EVENT_CPU_CALL, id, true);
+	Py_RETURN_NONE;
+}
+
+static inline PyObject *start(struct tracer_thread *me, PyObject *const *args, uint32_t id)
+{
+	if (INFERSCOPE_UNLIKELY(me->short_below | me->shut))
+		return start_with_care(me, (const PyCodeObject *)args[0], id);
+	call_begin(me, EVENT_CPU_CALL, id, true);
+	Py_RETURN_NONE;
+}
+
+static inline PyObject *end(struct tracer_thread *me, uint32_t id)
+{
+	if (INFERSCOPE_UNLIKELY(me->short_below | me->shut))
+		return end_with_care(me, id);
+	call_end(me, EVENT_CPU_CALL, id, true);
+	Py_RETURN_NONE;
+}
+
+/* ---- Callbacks ---------------------------------------------------------------------- */
+
 static __attribute__((noinline)) PyObject *start_slow(PyObject *const *args)
 {
 	struct tracer_thread *me = this_thread();
 	uintptr_t extra = extra_of(args);
 
 	if (!(extra & CODE_SKIP)) {
-		if (me)
+		if (me && !(extra & CODE_SPECIAL))
+			return start(me, args, CODE_NAME(extra));
+		if (me && !is_shut(me))
 			call_begin(me, EVENT_CPU_CALL, CODE_NAME(extra), true);
 		Py_RETURN_NONE;
 	}
@@ -102,8 +194,7 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t nargs, P
 	(void)names;
 	if (INFERSCOPE_UNLIKELY(!me || !code_is_plain(extra)))
 		return start_slow(args);
-	call_begin(me, EVENT_CPU_CALL, CODE_NAME(extra), true);
-	Py_RETURN_NONE;
+	return start(me, args, CODE_NAME(extra));
 }
 
 static __attribute__((noinline)) PyObject *return_slow(PyObject *const *args)
@@ -113,7 +204,9 @@ static __attribute__((noinline)) PyObject *return_slow(PyObject *const *args)
 
 	if (extra & CODE_SKIP)
 		return disable();
-	if (me)
+	if (me && !(extra & CODE_SPECIAL))
+		return end(me, CODE_NAME(extra));
+	if (me && !is_shut(me))
 		call_end(me, EVENT_CPU_CALL, CODE_NAME(extra), true);
 	Py_RETURN_NONE;
 }
@@ -129,8 +222,7 @@ static PyObject *on_return(PyObject *self, PyObject *const *args, size_t nargs, 
 	(void)names;
 	if (INFERSCOPE_UNLIKELY(!me || !code_is_plain(extra)))
 		return return_slow(args);
-	call_end(me, EVENT_CPU_CALL, CODE_NAME(extra), true);
-	Py_RETURN_NONE;
+	return end(me, CODE_NAME(extra));
 }
 
 /* PY_THROW; this and the next cannot be disabled. */
@@ -143,7 +235,7 @@ static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t nargs, P
 	(void)nargs;
 	(void)names;
 	if (me && !(extra & CODE_SKIP))
-		call_begin(me, EVENT_CPU_CALL, CODE_NAME(extra), true);
+		Py_DECREF(start(me, args, CODE_NAME(extra)));
 	Py_RETURN_NONE;
 }
 
@@ -156,7 +248,7 @@ static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t nargs, 
 	(void)nargs;
 	(void)names;
 	if (me && !(extra & CODE_SKIP))
-		call_end(me, EVENT_CPU_CALL, CODE_NAME(extra), true);
+		Py_DECREF(end(me, CODE_NAME(extra)));
 	Py_RETURN_NONE;
 }
 
@@ -296,11 +388,29 @@ static int set_events(PyObject *module, int tool, long mask)
 /* What an earlier recording left out may be asked for in this one. */
 static int restart(PyObject *module)
 {
-	PyObject *result = tracer.known == (1u << CODE_FILTER_SHIFT | CODE_KNOWN) ? Py_NewRef(Py_None) :
+	PyObject *result;
+
+	memset(gone, false, sizeof gone);
+	result = tracer.known == (1u << CODE_FILTER_SHIFT | CODE_KNOWN) ? Py_NewRef(Py_None) :
 										     PyObject_CallMethod(module, "restart_events", NULL);
 
 	Py_XDECREF(result);
 	return result ? 0 : -1;
+}
+
+void tracer_hook_again(void)
+{
+}
+
+void tracer_hook_reopen(void)
+{
+	PyObject *error = PyErr_GetRaisedException(), *module = monitoring();
+	PyObject *result;
+
+	memset(gone, false, sizeof gone);
+	result = module ? PyObject_CallMethod(module, "restart_events", NULL) : NULL;
+	Py_XDECREF(result);
+	PyErr_SetRaisedException(error);
 }
 
 int tracer_hook_install(struct tracer_state *state)

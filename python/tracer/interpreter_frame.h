@@ -1,18 +1,29 @@
 /*
- * interpreter_frame.h - the interpreter's own frames before 3.12, which the frame hook is handed.
+ * interpreter_frame.h - the interpreter's own frames before 3.12, which the frame hook is handed, and how often its lock has changed
+ * hands.
  *
- * To be included before Python.h: that of 3.11 shows them only to those who say that they know what they do.
+ * To be included before Python.h: that shows both only to those who say that they know what they do.
  */
 #ifndef TRACER_INTERPRETER_FRAME_H
 #define TRACER_INTERPRETER_FRAME_H
 
 #include <patchlevel.h>
-#if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000
+#if PY_VERSION_HEX < 0x030c0000
 #define Py_BUILD_CORE 1
 #endif
 #include <Python.h>
 
 #include <stdbool.h>
+
+#if PY_VERSION_HEX < 0x030c0000
+#include <internal/pycore_runtime.h>
+
+/* Another thread has run since then if it is not what it was then. */
+static inline unsigned long lock_turns(void)
+{
+	return _PyRuntime.ceval.gil.switch_number;
+}
+#endif
 
 #if PY_VERSION_HEX < 0x030b0000
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "detail.h"
 #include "frames.h"
 
 #define WALK_MAX 4096u /* frames that were open before we came */
@@ -21,12 +22,24 @@ static void thread_free(void *arg)
 
 	tracer_thread = NULL; /* a destructor that runs Python code after us makes another */
 	free(me->frames);
+	detail_free(me->detail);
 	free(me);
+}
+
+/* A child may spend its life inside the function that forked it, and that may be one that is not looked into. */
+static void look_again(void)
+{
+	if (!tracer_thread || !tracer_thread->shut)
+		return;
+	tracer_thread->shut = 0;
+	if (tracer.on)
+		tracer_hook_again();
 }
 
 static void make_exit_key(void)
 {
 	(void)pthread_key_create(&exit_key, thread_free);
+	(void)pthread_atfork(NULL, NULL, look_again);
 }
 
 /*
@@ -101,6 +114,13 @@ static void catch_up(struct tracer_thread *me, bool without_innermost)
 	free(entries);
 }
 
+/* Is a chunk full?  Then it is time to look how much is recorded. */
+static void look_at_chunk(struct tracer_thread *me)
+{
+	if (me->t->producer->cursor == me->t->producer->end)
+		detail_look(me);
+}
+
 void tracer_begin_slow(struct tracer_thread *me, uint32_t kind, uint32_t id, bool in_frame)
 {
 	struct runtime_thread *t = me->t;
@@ -108,6 +128,7 @@ void tracer_begin_slow(struct tracer_thread *me, uint32_t kind, uint32_t id, boo
 
 	if (!emit_enter(tracer.rt, t))
 		return;
+	look_at_chunk(me);
 	slot = emit_room(tracer.rt, t); /* which finds out whether the track is new */
 	if (me->epoch != t->epoch) {
 		catch_up(me, in_frame);
@@ -184,6 +205,7 @@ void tracer_end_slow(struct tracer_thread *me, uint32_t kind, uint32_t id, bool 
 
 	if (!emit_enter(tracer.rt, me->t))
 		return;
+	look_at_chunk(me);
 	slot = emit_room(tracer.rt, me->t);
 	if (me->epoch == me->t->epoch) {
 		(void)emit_end_with(tracer.rt, me->t, OPEN_ENTRY(kind, id), slot);

@@ -7,6 +7,7 @@
  *      filter.c        which functions are left out
  *      cfunctions.c    names of functions written in C
  *      calls.h         a call begins, a call ends: the fast path
+ *      detail.c        how much is recorded where there are too many calls
  *      threads.c       each thread's part, and all that is not fast
  *      hook_frame.c    CPython 3.9 to 3.11: frame evaluation (PEP 523)
  *      hook_monitor.c  CPython 3.12 and later: sys.monitoring (PEP 669)
@@ -66,6 +67,7 @@ struct tracer_options {
 	bool c_calls;
 	bool ops;
 	bool shapes;
+	bool full;  /* all calls, whatever that takes */
 };
 
 /* One for the process. */
@@ -79,8 +81,14 @@ struct tracer {
 	int torch;        /* 0: look for it, 1: recording, -1: cannot, -2: by ITT */
 	bool torch_seen;  /* code of torch's has run */
 	bool tasks_seen;  /* so has code of asyncio's or greenlet's, and we have not looked yet */
+	bool greenlets;   /* there may be some: a call need not return before another one begins that has nothing to do with it */
+	bool keep_hook;   /* the frame hook has to be there always: somebody may put himself in its place, or is waited for */
 	Py_ssize_t index; /* of our co_extra slot, in every interpreter that we record; -1: none yet */
 	PyInterpreterState *interpreter; /* the one whose calls are recorded */
+	const struct tracer_thread *last; /* that made a call; compared only, it may have ended */
+	uint64_t turn;    /* when it was another one than before, in ticks */
+	uint64_t quiet;   /* so much later the others are taken to be idle */
+	uint32_t starts;  /* of recordings */
 	PyObject *disable; /* sys.monitoring.DISABLE, the same in all of them */
 };
 extern struct tracer tracer;
@@ -93,6 +101,15 @@ struct tracer_thread {
 	uintptr_t stack_low; /* below this address the frame hook must stop, or look again how much there is */
 	uint32_t collecting; /* the name of the garbage collection that it is in; 0: none */
 	uint64_t skipped;    /* calls, before there was a ring to count them in */
+	uint32_t short_below, none_below; /* detail.h; 0: all is recorded */
+	uint32_t shut;       /* inside a short function: how often that is open (in 3.12 and later), or that it is */
+	uint32_t shut_name;  /* its name; 3.12 and later, like the next */
+	uint32_t shut_start; /* in which recording it began: its end may not have been seen */
+	uint64_t begin;      /* of its last call, in ticks */
+	uint32_t surprises;  /* times that others were taken to be idle, and were not: each takes more to be sure again */
+	uint32_t left_out;   /* calls, for being short and many */
+	uint32_t passed;     /* calls inside short functions that came through the hook, since it was last looked at */
+	struct detail *detail;
 	const void **frames; /* the inherited ones' */
 };
 extern __thread struct tracer_thread *tracer_thread __attribute__((tls_model("initial-exec")));
@@ -119,6 +136,7 @@ int tracer_link(const char *path); /* 0, -ENOENT: no library there, -EPERM: othe
 /* functions.c.  The current exception is kept. */
 uintptr_t tracer_first_sight(PyCodeObject *code, PyObject *globals, PyObject *first_argument);
 void tracer_torch_look(const char *module); /* whose code runs: has the time come to record operators? */
+void tracer_company_look(const char *module, const char *qualname); /* is it of those that hooks have to heed? */
 int tracer_request_index(void);
 /* "module NUL qualname NUL file NUL line" into out; its size. */
 size_t tracer_compose(char out[NAME_MAX_BYTES], const char *module, const char *qualname, const char *file, int line);
@@ -144,6 +162,8 @@ void tracer_unseen(struct tracer_thread *me, uint64_t from);
 /* hook_*.c: 0, or -1 with an exception. */
 int tracer_hook_install(struct tracer_state *state);
 void tracer_hook_remove(struct tracer_state *state);
+void tracer_hook_again(void); /* whatever had it taken away */
+void tracer_hook_reopen(void); /* functions that answered DISABLE are seen again; 3.12 and later */
 #if BEFORE_312
 int tracer_profile_install_all(void);
 void tracer_profile_here(void); /* C calls of this thread */

@@ -6,6 +6,7 @@
  * damaged_trace   parts of the trace file that could not be read: a warning, above 10 % of the file failed
  * lost_records    events that the recorder could not keep: a warning, above 10 % failed; what was dropped as asked, so that
  *                 the trace keeps to its size, is a note
+ * call_detail     calls that the recorder did not look into, so that the program would not be slower for it: a note
  */
 #include <stdio.h>
 #include <string.h>
@@ -168,11 +169,28 @@ static int check_lost(struct parts *p)
 			 (unsigned long long)(lost + t->events), 100 * part, reasons);
 }
 
+/* What the recorder left out so that the program would not be slower for it. */
+static int check_detail(struct parts *p)
+{
+	int64_t below = 0, calls = 0;
+	char text[32];
+
+	if (!p->t->reader || trace_reader_info_integer(p->t->reader, "short_ns", &below) < 0 || below <= 0)
+		return 0;
+	(void)trace_reader_info_integer(p->t->reader, "short_calls", &calls);
+	return check_add(p, "call_detail", CHECK_NOTE, calls < 0 ? 0 : (uint64_t)calls,
+			 "to record every call would have slowed the program down, so functions that take less than %s were not looked into, or "
+			 "were left out: what they do is time of theirs, or of whoever called them (--detail full records everything)",
+			 format_time(text, below));
+}
+
 int check_sources(struct parts *p)
 {
 	int rc = check_repaired(p);
 
 	if (rc == 0)
 		rc = check_damage(p);
+	if (rc == 0)
+		rc = check_detail(p);
 	return rc ? rc : check_lost(p);
 }

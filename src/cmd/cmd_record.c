@@ -86,6 +86,8 @@ static int say_result(const struct recorder_result *r)
 	json_unsigned(&j, "threads", r->totals.threads);
 	json_unsigned(&j, "trace_bytes", r->trace_bytes);
 	json_unsigned(&j, "skipped_calls", r->totals.skipped_calls);
+	json_unsigned(&j, "short_calls", r->totals.short_calls);
+	json_unsigned(&j, "short_left_out", r->totals.left_out);
 	json_open(&j, "notes", '[');
 	recording_warnings(r, put_sentence, &j);
 	json_close(&j);

@@ -242,6 +242,9 @@ static void put_left_out(struct json_writer *j, const struct info *info)
 	json_unsigned(j, "skipped_calls", info_count(info->reader, "skipped_calls"));
 	json_unsigned(j, "functions_seen", info_count(info->reader, "functions"));
 	json_unsigned(j, "functions_skipped", info_count(info->reader, "functions_skipped"));
+	json_unsigned(j, "short_calls", info_count(info->reader, "short_calls"));
+	json_unsigned(j, "short_left_out", info_count(info->reader, "short_left_out"));
+	json_fixed(j, "short_us", (double)info_count(info->reader, "short_ns") / 1e3, 3);
 	json_open(j, "notes", '[');
 	for (uint32_t i = 0; info_note(info->reader, i, &text, &size); i++)
 		json_string(j, NULL, text, size);

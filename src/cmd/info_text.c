@@ -131,6 +131,21 @@ static void print_lost(const struct info *info, struct printer *out)
 			printer_printf(out, "  %15s  %s\n", text_group_digits(digits, s->lost[reason]), why[reason]);
 }
 
+/* Where recording everything would have taken too much. */
+static void print_detail(const struct info *info, struct printer *out)
+{
+	uint64_t below = info_count(info->reader, "short_ns"), left_out = info_count(info->reader, "short_left_out");
+	char duration[32], digits[32];
+
+	if (!below)
+		return;
+	printer_printf(out, LABEL "%s calls of functions that take less than %s are without what they called", "detail",
+		       text_group_digits(digits, info_count(info->reader, "short_calls")), text_duration(duration, (double)below));
+	if (left_out)
+		printer_printf(out, "; %s others were left out", text_group_digits(digits, left_out));
+	printer_printf(out, "\n");
+}
+
 /* What is not in the trace though nothing was lost. */
 static void print_left_out(const struct info *info, struct printer *out)
 {
@@ -139,13 +154,14 @@ static void print_left_out(const struct info *info, struct printer *out)
 	char digits[32], more[32];
 
 	if (info->summary->unseen_ns > 0)
-		printer_printf(out, LABEL "calls were not seen for %s (deep recursion)\n", "unseen",
+		printer_printf(out, LABEL "calls were not seen for %s (deep recursion, or beside a short function that waited)\n", "unseen",
 			       text_duration(more, (double)info->summary->unseen_ns));
 	if (functions)
 		printer_printf(out, LABEL "%s seen, %s of them left out as asked\n", "functions",
 			       text_group_digits(digits, functions), text_group_digits(more, skipped));
 	if (calls)
 		printer_printf(out, LABEL "%s calls left out as asked\n", "skipped", text_group_digits(digits, calls));
+	print_detail(info, out);
 }
 
 /* Of a program that used none, whether there is one goes without saying. */

@@ -109,6 +109,8 @@ static void print_counts(const struct recorder_result *r, uint64_t kept)
 	fprintf(stderr, "%s events of %u process%s and %u thread%s", text_group_digits(a, kept), r->totals.processes,
 		r->totals.processes == 1 ? "" : "es", r->totals.threads, r->totals.threads == 1 ? "" : "s");
 	print_losses(r);
+	if (r->totals.short_ns)
+		fprintf(stderr, ", less of calls below %s (--detail)", text_duration(a, (double)r->totals.short_ns));
 }
 
 static void print_closing_line(const struct recorder_result *r, const char *trace)
@@ -186,7 +188,7 @@ static void print_taken_doors(const char *runtime)
 /* What our runtime and our Python package read, where it is not what they assume, or not what they would inherit. */
 static int make_variables(const struct config *config, struct variables *variables)
 {
-	static const enum config_key keys[] = { CONFIG_CALLS,  CONFIG_C_CALLS, CONFIG_OPS,
+	static const enum config_key keys[] = { CONFIG_CALLS,  CONFIG_DETAIL,  CONFIG_C_CALLS, CONFIG_OPS,
 						CONFIG_SHAPES, CONFIG_INCLUDE, CONFIG_EXCLUDE };
 	int rc = 0;
 

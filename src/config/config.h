@@ -37,6 +37,7 @@ enum config_key {
 	CONFIG_LAST_SECONDS,
 	CONFIG_TRACE,
 	CONFIG_CALLS,
+	CONFIG_DETAIL,
 	CONFIG_C_CALLS,
 	CONFIG_OPS,
 	CONFIG_SHAPES,
@@ -52,6 +53,7 @@ enum config_key {
 
 /* The values of the CONFIG_ENUM keys, as config_integer() returns them. */
 enum config_overflow { CONFIG_OVERFLOW_WRAP, CONFIG_OVERFLOW_DISCARD, CONFIG_OVERFLOW_BLOCK };
+enum config_detail { CONFIG_DETAIL_AUTO, CONFIG_DETAIL_FULL };
 enum config_gpu { CONFIG_GPU_AUTO, CONFIG_GPU_OFF, CONFIG_GPU_NSYS };
 enum config_color { CONFIG_COLOR_AUTO, CONFIG_COLOR_ALWAYS, CONFIG_COLOR_NEVER };
 /* CONFIG_LOG_LEVEL: enum log_level of base/log.h */

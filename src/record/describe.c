@@ -128,7 +128,7 @@ struct optional {
 	const char *key;
 	uint64_t value;
 };
-#define OPTIONAL_KEYS 3
+#define OPTIONAL_KEYS 6
 
 static uint32_t count_optional(const struct optional *keys)
 {
@@ -153,7 +153,10 @@ int describe_ending(struct trace_writer *w, const struct describe_ending *ending
 	bool known = ending->exit_status >= 0, notes = ending->notes && ending->notes->count;
 	const struct optional optional[OPTIONAL_KEYS] = { { "skipped_calls", totals->skipped_calls },
 							  { "functions", totals->functions },
-							  { "functions_skipped", totals->functions_skipped } };
+							  { "functions_skipped", totals->functions_skipped },
+							  { "short_calls", totals->short_calls },
+							  { "short_left_out", totals->left_out },
+							  { "short_ns", totals->short_ns } };
 
 	(void)msgpack_write_map(&map, (known ? 9 : 7) + count_optional(optional) + notes);
 	if (known) {

@@ -319,7 +319,7 @@ static void add_up(uint64_t *sum, uint64_t value)
 	*sum = value > UINT64_MAX - *sum ? UINT64_MAX : *sum + value;
 }
 
-/* What a language's hook left out, as asked.  Counters of a ring go on when another thread gets it. */
+/* What a language's hook left out, as asked or for being short.  Counters of a ring go on when another thread gets it. */
 static void count_skipped(struct drain_totals *totals, const struct drain_process *p)
 {
 	const struct process_header *process = ring_file_header(&p->file);
@@ -327,8 +327,13 @@ static void count_skipped(struct drain_totals *totals, const struct drain_proces
 
 	add_up(&totals->functions, atomic_load(&process->functions));
 	add_up(&totals->functions_skipped, atomic_load(&process->functions_skipped));
-	for (uint32_t i = 0; i < ring_file_rings(&p->file); i++)
+	if (atomic_load(&process->short_ns) > totals->short_ns)
+		totals->short_ns = atomic_load(&process->short_ns);
+	for (uint32_t i = 0; i < ring_file_rings(&p->file); i++) {
 		add_up(&totals->skipped_calls, atomic_load(&h[i].skipped));
+		add_up(&totals->short_calls, atomic_load(&h[i].short_calls));
+		add_up(&totals->left_out, atomic_load(&h[i].left_out));
+	}
 }
 
 static void end_process(struct drain *d, struct drain_process *p, uint32_t flags, struct error *err)

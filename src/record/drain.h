@@ -27,6 +27,8 @@ struct drain_totals {
 	uint64_t names_refused;
 	uint64_t skipped_calls;                /* left out as asked, as far as they are known */
 	uint64_t functions, functions_skipped; /* that a language's hook has seen; of them, left out */
+	uint64_t short_calls, left_out;        /* recorded without what they called; not recorded, for being short and many */
+	uint64_t short_ns;                     /* below which functions were so, at most; 0: there were none */
 	double unseen_ns;                      /* for how long calls were not seen, of all processes (LOST_UNSEEN) */
 	uint32_t processes, threads;
 	uint32_t running; /* processes that had not ended when the recording did */

@@ -118,6 +118,7 @@ struct process_header {
 	_Atomic uint32_t names;               /* largest id + 1 */
 	_Atomic uint64_t names_refused;       /* events recorded as NAME_TOO_MANY */
 	_Atomic uint64_t functions, functions_skipped; /* seen by a language's hook; of them, left out as asked */
+	_Atomic uint64_t short_ns;            /* functions whose calls take less were not looked into, for a time; 0: all were */
 	_Atomic uint64_t refused_no_ring;     /* events of threads that could not get a ring */
 	_Alignas(64) _Atomic uint32_t free_rings;  /* hints, raised by the recorder: look for one */
 	_Atomic uint32_t free_chunks, empty_chunks;
@@ -146,7 +147,9 @@ struct ring_header {
 	_Atomic uint32_t state;
 	uint32_t reserved;
 	_Atomic uint64_t skipped; /* calls left out as asked, as far as they are known; the producer's */
-	uint32_t reserved2[10];
+	_Atomic uint64_t short_calls; /* recorded without what they called */
+	_Atomic uint64_t left_out;    /* not recorded, for being short and many; as far as they are known */
+	uint32_t reserved2[6];
 };
 _Static_assert(sizeof(struct ring_header) == 128, "two cache lines");
 

@@ -41,7 +41,8 @@ class Recorder:
         assert self.process.stderr.read() == ""
         (line,) = self.process.stdout.read().splitlines()
         said = json.loads(line)
-        assert list(said) == ["events", "lost", "processes", "threads", "trace_bytes", "skipped_calls", "notes"]
+        assert list(said) == ["events", "lost", "processes", "threads", "trace_bytes", "skipped_calls", "short_calls", "short_left_out",
+                              "notes"]
         return said
 
 

@@ -1,0 +1,269 @@
+/*
+ * detail.c - see detail.h.
+ *
+ * A thread has credit: one per cent of its time, less what its calls took to record, never more than CREDIT_NS.  When that is
+ * used up, the next level leaves out more; where a level has taken little for a while, the one before it is tried again, and
+ * less often the more often that was in vain.  Programs that make less than a few hundred thousand calls never get there.
+ */
+#include "detail.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define BUDGET 100u          /* one part in so many */
+#define EVENT_NS 80u         /* what one end of a call takes where it is in the way of other things */
+#define PASSED_NS 15u        /* what a call takes that only comes through the hook */
+#define CREDIT_NS 20000000   /* what may be used at once */
+#define STEP_NS 2000000      /* what a level has before the next one is taken */
+#define PATIENCE_NS 1000000000u
+#define PATIENCE_MAX_NS (64u * (uint64_t)PATIENCE_NS)
+
+/* Levels: 0 all; then functions below 2, 4, ... 128 us are short; then those below 0.25, 0.5, ... 8 us are left out. */
+#define SHORT_LEVELS 7u
+#define LEVELS (SHORT_LEVELS + 6u)
+#define SHORT_NS(level) (1000u << (level))
+#define NONE_NS(level) (125u << ((level) - SHORT_LEVELS))
+
+#define QUIET_NS 2000000     /* a thread that has not called anything for so long is idle */
+
+#define UNIT_SHIFT 4         /* ticks, of the times in detail_typical */
+#define FIRST_GUESS_NS 256000 /* before anything is known; so that it takes some calls until a function is short */
+#define WEIGHT_SHIFT 4       /* of a call among those before it */
+#define DEPTHS 128u          /* calls that are nested deeper are not looked at */
+#define LOOK_SLOTS 512u      /* that are looked at, of a chunk, when a level has lasted for a while */
+#define LEFT_OUT_LOOK 4096u  /* calls that are left out, after which it is time to look as well */
+
+uint32_t detail_typical[NAME_LIMIT];
+
+static struct {
+	uint32_t names; /* detail_typical has zeros from here on */
+	uint64_t ticks, ns;
+} since;
+
+struct detail {
+	uint32_t generation; /* of the session that all this is about */
+	uint32_t level;
+	uint64_t produced; /* slots that have been looked at */
+	uint64_t ns;       /* when that was */
+	int64_t credit;
+	uint64_t spent, span; /* at this level */
+	uint64_t patience;    /* the span after which the level before is tried again */
+	bool tried;           /* this level is such a try */
+	struct {
+		uint64_t time;
+		uint32_t name; /* NAME_NONE: not a call, or not known */
+	} open[DEPTHS];
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void detail_start(void)
+{
+	memset(detail_typical, 0, since.names * sizeof detail_typical[0]);
+	since.names = 0;
+	tracer.starts++;
+	since.ticks = clock_ticks(tracer.rt->clock);
+	since.ns = now_ns();
+}
+
+void detail_free(struct detail *detail)
+{
+	free(detail);
+}
+
+/* ---- How long calls take ---------------------------------------------------------- */
+
+static uint32_t units_of(uint64_t ticks)
+{
+	uint64_t units = ticks >> UNIT_SHIFT;
+
+	return units < UINT32_MAX / 2 ? (uint32_t)units : UINT32_MAX / 2;
+}
+
+/* By the two clocks since the start, which is long ago when anybody asks. */
+static uint32_t units_of_ns(uint64_t ns, uint64_t now)
+{
+	uint64_t ticks = clock_ticks(tracer.rt->clock) - since.ticks;
+
+	return now > since.ns ? units_of((uint64_t)((double)ns * (double)ticks / (double)(now - since.ns))) : 0;
+}
+
+/* The newest call counts for a sixteenth.  Other threads may do the same at once: one of them wins. */
+static void learn(uint32_t name, uint32_t units, uint32_t first_guess)
+{
+	uint32_t typical = __atomic_load_n(&detail_typical[name], __ATOMIC_RELAXED);
+	int64_t change;
+
+	if (!typical)
+		typical = first_guess + 1;
+	change = ((int64_t)units + 1 - typical) / (1 << WEIGHT_SHIFT);
+	if (change == 0 && units + 1 < typical)
+		change = -1;
+	__atomic_store_n(&detail_typical[name], (uint32_t)(typical + change), __ATOMIC_RELAXED);
+	if (name >= since.names)
+		since.names = name + 1;
+}
+
+struct look {
+	uint32_t first_guess;
+	uint64_t calls; /* begins and ends */
+};
+
+static void look_at(struct detail *d, const slot_word *slot, struct look *look)
+{
+	uint64_t time = atomic_load_explicit(slot, memory_order_relaxed), rest = atomic_load_explicit(slot + 3, memory_order_relaxed);
+	uint32_t name = (uint32_t)atomic_load_explicit(slot + 2, memory_order_relaxed);
+	uint32_t depth = (uint32_t)(rest >> 16) & 0xffff, kind = (uint32_t)(rest >> 32) & 0xff;
+	uint32_t phase = EVENT_FLAGS_PHASE((uint32_t)(rest >> 48));
+	bool call = kind == EVENT_CPU_CALL;
+
+	look->calls += call;
+	if (depth >= DEPTHS || !(rest >> 48 & EVENT_FLAG_THREAD))
+		return;
+	if (phase == PHASE_BEGIN) {
+		d->open[depth].time = time;
+		d->open[depth].name = call && name >= NAME_FIRST && name < NAME_LIMIT ? name : NAME_NONE;
+	} else if (phase == PHASE_END) {
+		if (call && d->open[depth].name != NAME_NONE && time >= d->open[depth].time)
+			learn(d->open[depth].name, units_of(time - d->open[depth].time), look->first_guess);
+		d->open[depth].name = NAME_NONE;
+	}
+}
+
+static uint32_t extra_of(const slot_word *slot)
+{
+	return (uint32_t)(atomic_load_explicit(slot + 3, memory_order_relaxed) >> 40) & 0xff;
+}
+
+/* The newest of what this thread has written since the last time.  How many of all these slots are of calls. */
+static uint64_t look_at_slots(struct detail *d, const struct ring_producer *p, uint64_t now)
+{
+	uint64_t base = p->process->chunk_states[p->newest].base, from = d->produced, all = p->produced - from;
+	const slot_word *slots = layout_chunk(p->process->map, p->process->chunk_offset, p->newest);
+	struct look look = { .first_guess = units_of_ns(FIRST_GUESS_NS, now) };
+
+	if (from < base)
+		from = base;
+	if (from >= p->produced || p->produced - base > CHUNK_SLOTS)
+		return 0;
+	if (d->span > PATIENCE_NS && p->produced - from > LOOK_SLOTS)
+		from = p->produced - LOOK_SLOTS;
+	if (from != d->produced) /* what was open then may have ended */
+		memset(d->open, 0, sizeof d->open);
+	for (uint64_t i = from - base; i < p->produced - base; i += 1 + extra_of(slots + 4 * i)) /* the first may be part of another */
+		look_at(d, slots + 4 * i, &look);
+	return look.calls * all / (p->produced - from);
+}
+
+/* ---- How much is recorded ---------------------------------------------------------- */
+
+static void set_level(struct tracer_thread *me, uint32_t level, uint64_t now)
+{
+	struct detail *d = me->detail;
+	struct process_header *header = me->t->producer->process->header;
+	uint64_t below = level == 0 ? 0 : SHORT_NS(level < SHORT_LEVELS ? level : SHORT_LEVELS);
+
+	tracer.quiet = (uint64_t)units_of_ns(QUIET_NS, now) << UNIT_SHIFT;
+	d->level = level;
+	d->spent = d->span = 0;
+	me->short_below = units_of_ns(below, now);
+	me->none_below = level > SHORT_LEVELS ? units_of_ns(NONE_NS(level), now) : 0;
+	if (below > atomic_load_explicit(&header->short_ns, memory_order_relaxed))
+		atomic_store_explicit(&header->short_ns, below, memory_order_relaxed);
+}
+
+static void record_less(struct tracer_thread *me, uint64_t now)
+{
+	struct detail *d = me->detail;
+
+	if (d->tried && d->patience < PATIENCE_MAX_NS)
+		d->patience *= 2;
+	d->tried = false;
+	d->credit = STEP_NS;
+	if (d->level < LEVELS)
+		set_level(me, d->level + 1, now);
+}
+
+static void record_more(struct tracer_thread *me, uint64_t now)
+{
+	struct detail *d = me->detail;
+
+	d->tried = true;
+	d->credit = CREDIT_NS / 2;
+	set_level(me, d->level - 1, now);
+	tracer_hook_reopen();
+}
+
+/* A new thread, or a new session for it. */
+static bool begin(struct tracer_thread *me, uint64_t now)
+{
+	struct detail *d = me->detail;
+
+	if (!d)
+		d = me->detail = malloc(sizeof *d);
+	if (!d)
+		return false;
+	*d = (struct detail){ .generation = me->t->generation, .ns = now, .credit = CREDIT_NS, .patience = PATIENCE_NS,
+			      .produced = me->t->producer->process->chunk_states[me->t->producer->newest].base };
+	me->short_below = me->none_below = 0;
+	return true;
+}
+
+void detail_look(struct tracer_thread *me)
+{
+	const struct ring_producer *p = me->t->producer;
+	uint64_t now, cost, span;
+	struct detail *d;
+
+	if (tracer.options.full || tracer.greenlets || me->t->generation != tracer.rt->generation || me->epoch != me->t->epoch ||
+	    !p->shared || p->chunk_count == 0)
+		return;
+	now = now_ns();
+	if ((!me->detail || me->detail->generation != me->t->generation || p->produced < me->detail->produced) && !begin(me, now))
+		return;
+	d = me->detail;
+	cost = look_at_slots(d, p, now) * EVENT_NS + me->passed * PASSED_NS;
+	me->passed = 0;
+	span = now - d->ns;
+	d->produced = p->produced;
+	d->ns = now;
+	d->spent += cost;
+	d->span += span;
+	d->credit += (int64_t)(span / BUDGET) - (int64_t)cost;
+	if (d->credit > CREDIT_NS)
+		d->credit = CREDIT_NS;
+	if (d->credit < 0)
+		record_less(me, now);
+	else if (d->level > 0 && d->span > d->patience && d->spent < d->span / BUDGET / 3)
+		record_more(me, now);
+}
+
+/* ---- What is said of it -------------------------------------------------------------- */
+
+static void count(struct tracer_thread *me, size_t offset)
+{
+	struct ring_header *shared = me->t->generation == tracer.rt->generation ? me->t->producer->shared : NULL;
+	_Atomic uint64_t *counter = (_Atomic uint64_t *)((char *)shared + offset);
+
+	if (shared)
+		atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
+void detail_count_short(struct tracer_thread *me)
+{
+	count(me, offsetof(struct ring_header, short_calls));
+}
+
+void detail_count_left_out(struct tracer_thread *me)
+{
+	count(me, offsetof(struct ring_header, left_out));
+	if (++me->left_out % LEFT_OUT_LOOK == 0) /* there may be nothing else that would fill a chunk */
+		detail_look(me);
+}

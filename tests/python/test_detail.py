@@ -1,0 +1,373 @@
+"""Where a program makes too many calls to record them all, less is recorded, from the short end; and only then."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from interpreters import recorded_pythons
+from recording import BUILD, INFERSCOPE, PATIENCE
+from test_calls import every_python, trace_calls
+
+EVENT_NS = 80       # what recording a begin or an end is reckoned to take
+ALLOWED_NS = 60e6   # once, until the right level is found
+CALLS_AT_ONCE = 100_000  # fewer than that are always recorded
+
+both_hooks = pytest.mark.parametrize("python", [p for p in recorded_pythons() if p.version in ((3, 11), (3, 12))], ids=str)
+
+# Calls of some 0.1 us, in calls of some us, in calls of some 100 us, in calls of some ms.
+MANY = """\
+    import sys, time
+    def leaf(n):
+        return n + 1
+    def short(n):
+        return leaf(leaf(leaf(leaf(n))))
+    def middle(n):
+        return sum([short(i) for i in range(200)])
+    def long(n):
+        for i in range(20):
+            middle(i)
+        return n
+    def run(seconds):
+        count, end = 0, time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            long(count)
+            count += 1
+        return count
+    """
+
+
+class Functions:
+    """What the trace has of a program's functions, and what the program printed.  Such traces are large, so they are asked in SQL."""
+
+    def __init__(self, folder, python, code, options=()):
+        program = folder / "program.py"
+        program.write_text(textwrap.dedent(code))
+        self.trace = folder / "trace.sbt"
+        done = subprocess.run([INFERSCOPE, "run", "--trace", self.trace, "--report", "none", *options, "--", python.path, program],
+                              capture_output=True, text=True, check=True, timeout=PATIENCE)
+        self.out = done.stdout
+        self.info = json.loads(subprocess.check_output([INFERSCOPE, "info", "--format", "json", self.trace], timeout=PATIENCE))
+        assert self.info["lost"] == 0
+        assert self.ask("SELECT count(*) AS n FROM slices WHERE unfinished")[0]["n"] == 0
+
+    def ask(self, sql):
+        return json.loads(subprocess.check_output([INFERSCOPE, "query", "--format", "json", self.trace, sql], timeout=PATIENCE))
+
+    def count(self, name, where="1"):
+        return self.ask(f"SELECT count(*) AS n FROM slices WHERE name = '__main__.{name}' AND {where}")[0]["n"]
+
+    def time(self, name):
+        """In ns, of all calls."""
+        return self.ask(f"SELECT sum(dur) AS n FROM slices WHERE name = '__main__.{name}'")[0]["n"]
+
+    def said(self, word):
+        """The number that the program printed after this word."""
+        return int(self.out.partition(word + "=")[2].split()[0])
+
+
+# ---- How much -------------------------------------------------------------------------
+
+@every_python
+def test_recording_takes_a_hundredth(tmp_path, python):
+    trace = Functions(tmp_path, python, MANY + """
+    print("long=%d" % run(1))
+    """)
+    long = trace.said("long")
+    assert trace.count("long") == long and trace.count("run") == 1  # what takes long is there, each time
+    assert trace.count("leaf") < 800 * 20 * long / 2
+    calls, span = trace.info["events_by_kind"]["cpu_call"], trace.time("run")
+    assert calls * EVENT_NS < 0.01 * span + ALLOWED_NS
+    assert 2 <= trace.info["short_us"] <= 128 and trace.info["short_calls"] > 0
+    if python.version < (3, 12):  # the time of what is not recorded is its caller's
+        assert trace.count("middle") == 20 * long and trace.time("middle") > 0.9 * trace.time("long")
+
+
+@every_python
+def test_everything_is_recorded_when_asked_for(tmp_path, python):
+    trace = Functions(tmp_path, python, MANY + """
+    for i in range(20):
+        long(i)
+    """, options=("--detail", "full"))
+    expected = {"long": 20, "middle": 400, "short": 80_000, "leaf": 320_000}
+    assert {name: trace.count(name) for name in expected} == expected
+    assert trace.info["short_us"] == 0
+
+
+@every_python
+def test_short_programs_are_recorded_whole(tmp_path, python):
+    trace = Functions(tmp_path, python, MANY + f"""
+    for i in range({CALLS_AT_ONCE // 1000}):
+        middle(i)
+    """)
+    assert trace.count("leaf") == CALLS_AT_ONCE // 1000 * 800
+    assert trace.info["short_us"] == 0
+
+
+@both_hooks
+def test_the_very_shortest_are_left_out(tmp_path, python):
+    trace = Functions(tmp_path, python, MANY + """
+    def loop(seconds):
+        count, end = 0, time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            for i in range(1000):
+                leaf(i)
+            count += 1000
+        return count
+    print("leaf=%d" % loop(0.7))
+    """)
+    leaf = trace.said("leaf")
+    assert trace.count("leaf") < leaf / 2
+    assert trace.info["short_left_out"] > 0 and trace.info["short_us"] == 128
+    if python.version < (3, 12):  # from then on nobody tells us of them
+        assert trace.count("leaf") + trace.info["short_left_out"] == leaf
+
+
+@both_hooks
+def test_more_is_recorded_again_when_calls_are_rare(tmp_path, python):
+    trace = Functions(tmp_path, python, MANY + """
+    def rare(n):
+        return short(n)
+    run(0.3)
+    end, count = time.perf_counter() + 9, 0
+    while time.perf_counter() < end:
+        for i in range(20):
+            rare(i)
+        count += 20
+        time.sleep(0.002)
+    print("rare=%d" % count)
+    """)
+    assert trace.count("rare") == trace.said("rare")
+    assert trace.info["short_us"] > 0
+    last = trace.ask("SELECT max(ts) AS n FROM slices WHERE name = '__main__.rare'")[0]["n"]
+    last_second = f"ts > {last} - 1000000000"
+    assert trace.count("leaf", last_second) > 3.5 * trace.count("rare", last_second) > 0  # four in each, once they are looked into
+
+
+# ---- What is never missing ------------------------------------------------------------
+
+@every_python
+def test_a_short_function_that_is_slow_at_times(tmp_path, python):
+    trace = Functions(tmp_path, python, MANY + """
+    def usually_quick(n):
+        if n == 99:
+            time.sleep(0.002)
+        return short(n)
+    def caller(n):
+        for i in range(100):
+            middle(i)
+        for i in range(100):
+            usually_quick(i)
+    end, count = time.perf_counter() + 1, 0
+    while time.perf_counter() < end:
+        caller(count)
+        count += 1
+    print("caller=%d" % count)
+    """)
+    assert trace.info["short_us"] > 0
+    assert trace.count("caller") == trace.said("caller")
+    assert trace.count("usually_quick", "dur > 2000000") >= trace.said("caller")
+
+
+@both_hooks
+def test_whatever_way_short_functions_are_left(tmp_path, python):
+    """Exceptions, generators, recursion: what is open stays right."""
+    calls = trace_calls(tmp_path, python, MANY + """
+    def raises(n):
+        raise ValueError(leaf(n))
+    def catches(n):
+        try:
+            raises(n)
+        except ValueError:
+            return short(n)
+    def passes_on(n):
+        raises(n)
+    def counts(n):
+        for i in range(n):
+            yield leaf(i)
+    def takes(n):
+        return sum(counts(n))
+    def takes_some(n):
+        numbers = counts(n)
+        return next(numbers) + next(numbers)
+    def fib(n):
+        return n if n < 2 else fib(n - 1) + fib(n - 2)
+    def both(n):
+        return fib(4) if n % 2 else other(n)
+    def other(n):
+        return both(n + 1)
+    def long_one(n):
+        for i in range(300):
+            catches(i)
+            try:
+                passes_on(i)
+            except ValueError:
+                pass
+            takes(5)
+            takes_some(5)
+            fib(6)
+            both(i)
+            sorted([3, 1, 2], key=lambda x: leaf(-x))
+        return n
+    end, count = time.perf_counter() + 0.7, 0
+    while time.perf_counter() < end:
+        long_one(count)
+        count += 1
+    print("long=%d" % count)
+    """)
+    assert calls.names()["long_one"] == int(calls.recording.out.partition("long=")[2])
+    assert calls.recording.trace.info["short_ns"] > 0
+    assert len({row["depth"] for row in calls.mine if row["name"] == "__main__.long_one"}) == 1  # nothing around them is left open
+
+
+@every_python
+def test_threads_beside_a_short_function(tmp_path, python):
+    """One thread is inside a function that is usually short; all that another one calls is there."""
+    trace = Functions(tmp_path, python, MANY + """
+    import threading
+    def waits(event):
+        if event:
+            event.wait()
+        return leaf(1)
+    def of_thread(n):
+        return inside(n)
+    def inside(n):
+        return n
+    def thread(event):
+        for i in range(1000):
+            of_thread(i)
+        event.set()
+    end = time.perf_counter() + 0.4
+    while time.perf_counter() < end:
+        for i in range(200):
+            waits(None)
+    event = threading.Event()
+    other = threading.Thread(target=thread, args=(event,))
+    other.start()
+    waits(event)
+    other.join()
+    """)
+    assert trace.info["short_us"] > 0
+    assert trace.count("thread") == 1 and trace.count("of_thread") == 1000 and trace.count("inside") == 1000
+
+
+@every_python
+def test_a_thread_that_wakes_now_and_then(tmp_path, python):
+    """What it calls while the other one is inside a short function may be missing at first, which is said; not for long."""
+    trace = Functions(tmp_path, python, MANY + """
+    import threading
+    def beat(n):
+        return inside(n)
+    def inside(n):
+        return n
+    def beats(done):
+        count = 0
+        while not done.wait(0.01):
+            for i in range(20):
+                beat(i)
+            count += 20
+        print("beat=%d" % count)
+    done = threading.Event()
+    other = threading.Thread(target=beats, args=(done,))
+    other.start()
+    run(1.5)
+    done.set()
+    other.join()
+    """)
+    beats = trace.said("beat")
+    assert trace.info["short_us"] > 0
+    assert 0.8 * beats <= trace.count("beat") <= beats and trace.count("inside") <= beats
+    assert trace.count("beat") == beats or trace.info["unseen_us"] > 0 or python.version >= (3, 12)
+
+
+@every_python
+def test_a_child_forked_in_a_short_function(tmp_path, python):
+    trace = Functions(tmp_path, python, MANY + """
+    import os
+    def forks(now):
+        if now:
+            pid = os.fork()
+            if pid == 0:
+                for i in range(10):
+                    of_child(i)
+                return 0
+            os.waitpid(pid, 0)
+        return leaf(1)
+    def of_child(n):
+        return inside(n)
+    def inside(n):
+        return n
+    end = time.perf_counter() + 0.4
+    while time.perf_counter() < end:
+        for i in range(200):
+            forks(False)
+    forks(True)
+    """)
+    assert trace.info["short_us"] > 0
+    assert trace.count("of_child") == 10 and trace.count("inside") == 10
+
+
+@both_hooks
+def test_a_recording_that_ends_in_a_short_function(tmp_path, python):
+    """The next one has nothing to do with it."""
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(MANY + """
+    from inferscope import Profiler
+    first, second = Profiler(), Profiler(trace=sys.argv[1])
+    def stops(now):
+        if now:
+            first.stop()
+        return leaf(1)
+    first.start()
+    end = time.perf_counter() + 0.4
+    while time.perf_counter() < end:
+        for i in range(200):
+            stops(False)
+    stops(True)
+    with second:
+        for i in range(10):
+            middle(i)
+    print(first.get_stats()["short_calls"])
+    """))
+    out = subprocess.run([python.path, program, tmp_path / "trace.sbt"], capture_output=True, text=True, check=True, timeout=PATIENCE,
+                         env={**os.environ, "PYTHONPATH": str(BUILD / "python")}).stdout
+    assert int(out) > 0
+    done = subprocess.check_output([INFERSCOPE, "query", "--format", "json", tmp_path / "trace.sbt",
+                                    "SELECT count(*) AS n FROM slices WHERE name = '__main__.leaf'"], timeout=PATIENCE)
+    assert json.loads(done)[0]["n"] == 10 * 800
+
+
+def test_greenlets_are_recorded_whole(tmp_path):
+    pytest.importorskip("greenlet")
+    python = next(p for p in recorded_pythons() if p.version == sys.version_info[:2] and not p.is_free_threaded)
+    trace = Functions(tmp_path, python, MANY + """
+    import greenlet
+    def other():
+        for i in range(400):
+            middle(i)
+            main.switch()
+    main = greenlet.getcurrent()
+    side = greenlet.greenlet(other)
+    for i in range(401):
+        side.switch()
+    """)
+    assert trace.count("leaf") == 400 * 800
+
+
+# ---- What is said of it -----------------------------------------------------------------
+
+def test_the_last_line_and_the_report_say_so(tmp_path):
+    program = tmp_path / "many.py"
+    program.write_text(textwrap.dedent(MANY) + "run(0.5)\n")
+    done = subprocess.run([INFERSCOPE, "run", "--trace", "trace.sbt", "--report", "report.json", program], cwd=tmp_path, capture_output=True,
+                          text=True, check=True, timeout=PATIENCE)
+    assert "none lost, less of calls below " in done.stderr and "(--detail)" in done.stderr
+    report = json.loads((tmp_path / "report.json").read_text())
+    check = next(check for check in report["integrity"]["checks"] if check["name"] == "call_detail")
+    assert check["status"] == "note" and check["count"] > 0 and "--detail full" in check["detail"]
+    assert report["integrity"]["verdict"] == "good"
+    text = subprocess.check_output([INFERSCOPE, "info", "trace.sbt"], cwd=tmp_path, text=True, timeout=PATIENCE)
+    assert "are without what they called" in text
