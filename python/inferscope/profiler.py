@@ -13,7 +13,7 @@ recording instead of making another.
 from inferscope._recording import Recording, is_enabled, pattern_list
 
 _OVERFLOWS = ("wrap", "discard", "block")
-_DETAILS = ("auto", "full")
+_DETAILS = ("auto", "full", "light")
 
 
 class Profiler:
@@ -23,7 +23,8 @@ class Profiler:
     trace_size_mb: memory for events on their way to the file; 100 unless given
     overflow: what happens when it is full: "wrap", "discard" or "block"
     calls: Python functions; c_calls: also those written in C
-    detail: "full" records all calls; "auto" less of short ones where all would take more than a hundredth of the time
+    detail: "full" records all calls; "auto" less of short ones where all would take more than a hundredth of the time; "light" also
+        records operators for a part of the time only
     ops: PyTorch operators; shapes: with the shapes of their inputs
     gpu: CUDA and OpenCL, unless the program has used them before the start
     include, exclude: patterns of functions ("torch.nn", "json.*", "/app/*.py"), a list or with commas between them
@@ -36,8 +37,8 @@ class Profiler:
         self._path = trace
         self._arguments = _size_argument(trace_size_mb) + _overflow_argument(overflow)
         if detail not in _DETAILS:
-            raise ValueError("detail is %s or %s, not %r" % (*_DETAILS, detail))
-        self._options = {"calls": bool(calls), "full": detail == "full", "c_calls": bool(c_calls), "ops": bool(ops), "shapes": bool(shapes),
+            raise ValueError("detail is %s, %s or %s, not %r" % (*_DETAILS, detail))
+        self._options = {"calls": bool(calls), "full": detail == "full", "light": detail == "light", "c_calls": bool(c_calls), "ops": bool(ops), "shapes": bool(shapes),
                          "include": pattern_list("include", include), "exclude": pattern_list("exclude", exclude)}
         self._gpu = bool(gpu)
         self._recording = None

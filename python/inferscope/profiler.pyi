@@ -5,7 +5,7 @@ from os import PathLike
 class Profiler:
     def __init__(self, trace: Optional[Union[str, PathLike[str]]] = None, *, trace_size_mb: Optional[int] = None,
                  overflow: Optional[Literal["wrap", "discard", "block"]] = None, calls: bool = True,
-                 detail: Literal["auto", "full"] = "auto", c_calls: bool = False, ops: bool = True, shapes: bool = False,
+                 detail: Literal["auto", "full", "light"] = "auto", c_calls: bool = False, ops: bool = True, shapes: bool = False,
                  gpu: bool = True, include: Union[str, Iterable[str], None] = None,
                  exclude: Union[str, Iterable[str], None] = None) -> None: ...
     def start(self) -> None: ...

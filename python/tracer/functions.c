@@ -209,7 +209,8 @@ static int start_torch(void)
 
 	if (door && strcmp(door, "itt") == 0)
 		return -2;
-	return tracer.inside->torch_start(tracer.options.shapes ? INFERSCOPE_TORCH_SHAPES : 0);
+	return tracer.inside->torch_start((tracer.options.shapes ? INFERSCOPE_TORCH_SHAPES : 0) |
+					  (tracer.options.light ? INFERSCOPE_TORCH_LIGHT : 0));
 }
 
 /* Operators are looked for once code of torch's has been seen, which is before the first of them. */

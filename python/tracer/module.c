@@ -148,13 +148,13 @@ static void watch_imports(void)
 
 static PyObject *py_start(PyObject *module, PyObject *args, PyObject *names)
 {
-	static char *words[] = { "calls", "c_calls", "ops", "shapes", "include", "exclude", "afresh", "full", NULL };
-	int calls = 1, c_calls = 0, ops = 1, shapes = 0, afresh = 0, full = 1;
+	static char *words[] = { "calls", "c_calls", "ops", "shapes", "include", "exclude", "afresh", "full", "light", NULL };
+	int calls = 1, c_calls = 0, ops = 1, shapes = 0, afresh = 0, full = 1, light = 0;
 	const char *included = NULL, *excluded = NULL;
 	struct tracer_state *state = tracer_state_of(module);
 
-	if (!PyArg_ParseTupleAndKeywords(args, names, "|$ppppzzpp:start", words, &calls, &c_calls, &ops, &shapes, &included,
-					 &excluded, &afresh, &full) || need_link() < 0)
+	if (!PyArg_ParseTupleAndKeywords(args, names, "|$ppppzzppp:start", words, &calls, &c_calls, &ops, &shapes, &included,
+					 &excluded, &afresh, &full, &light) || need_link() < 0)
 		return NULL;
 	if (tracer.on)
 		Py_RETURN_NONE;
@@ -162,7 +162,7 @@ static PyObject *py_start(PyObject *module, PyObject *args, PyObject *names)
 		return PyErr_NoMemory();
 	/* Whatever an earlier filter has decided is decided again; after 256 recordings some may be wrong for one. */
 	tracer.known = (tracer.known + (1u << CODE_FILTER_SHIFT)) | CODE_KNOWN;
-	tracer.options = (struct tracer_options){ calls, c_calls, ops, shapes, full || c_calls };
+	tracer.options = (struct tracer_options){ calls, c_calls, ops, shapes, full || c_calls, light };
 	tracer_company_look(tracer_loaded("greenlet") ? "greenlet" : "", "");
 	tracer_company_look(tracer_loaded("torch._dynamo") ? "torch._dynamo" : "", "");
 	detail_start();

@@ -68,6 +68,7 @@ struct tracer_options {
 	bool ops;
 	bool shapes;
 	bool full;  /* all calls, whatever that takes */
+	bool light; /* operators for a part of the time */
 };
 
 /* One for the process. */

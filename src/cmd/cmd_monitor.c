@@ -109,6 +109,8 @@ static int monitor(struct config *config, struct monitor *m, int count, char **a
 		status = set_default(config, CONFIG_CALLS, CONFIG_FROM_FILE, "off");
 	if (status == 0)
 		status = set_default(config, CONFIG_MAX_FILE_MB, CONFIG_FROM_FILE, MAX_FILE_MB);
+	if (status == 0 && config_value(config, CONFIG_REPORT)->origin < CONFIG_FROM_COMMAND_LINE)
+		status = set_default(config, CONFIG_DETAIL, CONFIG_FROM_FILE, "light");
 	if (status == 0) /* one that is meant for `run` is not */
 		status = set_default(config, CONFIG_REPORT, CONFIG_FROM_COMMAND_LINE, "none");
 	return status ? status : run_program(config, count, arguments, &company);
@@ -130,6 +132,9 @@ int cmd_monitor(int argc, char **argv)
 		RECORDING_OPTIONS(&config),
 		RUN_OPTION_GPU(&config),
 		OPTION_CONFIG(0, "calls", "on|off", &config, CONFIG_CALLS, "record calls of Python functions; off unless given"),
+		OPTION_CONFIG(0, "detail", "auto|full|light", &config, CONFIG_DETAIL,
+			      "light, unless given or with --report: operators of PyTorch for a part of the time, if all of it would take "
+			      "more than a two-hundredth; full: everything; auto: less of short calls only"),
 		RUN_OPTIONS(&config),
 		OPTION_END,
 	};

@@ -21,9 +21,9 @@ int cmd_run(int argc, char **argv)
 		RECORDING_OPTIONS(&config),
 		RUN_OPTION_GPU(&config),
 		OPTION_CONFIG(0, "calls", "on|off", &config, CONFIG_CALLS, "record calls of Python functions; on unless given"),
-		OPTION_CONFIG(0, "detail", "auto|full", &config, CONFIG_DETAIL,
+		OPTION_CONFIG(0, "detail", "auto|full|light", &config, CONFIG_DETAIL,
 			      "full: everything; auto, unless given: less of short calls where that would take more than a hundredth of "
-			      "the time"),
+			      "the time; light: operators of PyTorch for a part of the time as well"),
 		RUN_OPTIONS(&config),
 		OPTION_TEXT(0, "apply", "ADVICE", &company.apply,
 			    "follow advice about the program's environment, with commas between: " APPLY_NAMES

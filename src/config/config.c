@@ -12,7 +12,7 @@
 
 static const char *const log_levels[] = { "debug", "info", "warn", "error", NULL };
 static const char *const overflows[] = { "wrap", "discard", "block", NULL };
-static const char *const details[] = { "auto", "full", NULL };
+static const char *const details[] = { "auto", "full", "light", NULL };
 static const char *const gpus[] = { "auto", "off", "nsys", NULL };
 static const char *const colors[] = { "auto", "always", "never", NULL };
 
@@ -46,7 +46,7 @@ const struct config_key_info config_keys[CONFIG_KEY_COUNT] = {
 	[CONFIG_TRACE] = { "trace", PATH, NULL, "trace.sbt", TRUSTED_ONLY, "where run writes the trace" },
 	[CONFIG_CALLS] = { "calls", FLAG, "INFERSCOPE_CALLS", "true", ANYWHERE, "whether calls of Python functions are recorded" },
 	[CONFIG_DETAIL] = { "detail", CHOICE(details), "INFERSCOPE_DETAIL", "auto", ANYWHERE,
-			    "how much is recorded where all of it would take time (auto: less of short calls)" },
+			    "how much is recorded where all of it would take time (auto: less of short calls; light: operators in parts, too)" },
 	[CONFIG_C_CALLS] = { "c_calls", FLAG, "INFERSCOPE_C_CALLS", "false", ANYWHERE,
 			     "whether calls from Python of functions written in C are recorded" },
 	[CONFIG_OPS] = { "ops", FLAG, "INFERSCOPE_OPS", "true", ANYWHERE, "whether operators of PyTorch are recorded" },

@@ -42,13 +42,16 @@ struct inside_place {
 #define STACK_MAX 1024u /* deeper ones are counted only */
 #define LOOK_UP_MAX 64u /* slices around one that are asked what they are */
 
+#define OPERATOR_PROCESSES 64u
+
 struct inside_open {
 	uint64_t begin;
 	uint64_t counted; /* up to here its time is in its place already */
 	uint32_t name;
 	uint16_t place;
 	uint8_t kind;
-	bool step; /* it may be one, and has been told to its series */
+	bool step;    /* it may be one, and has been told to its series */
+	float weight; /* how many times its own time it stands for */
 };
 
 struct inside_track {
@@ -141,6 +144,11 @@ struct live_inside {
 	uint64_t last_events, last_disk;
 	double disk_free_bytes, disk_free;
 	double weight;            /* seconds that mean_ticks is over */
+	struct {
+		uint32_t process; /* plus one */
+		float weight;
+	} operators[OPERATOR_PROCESSES]; /* of processes that record them for a part of the time */
+	uint32_t operators_name;  /* of the counter that says so; 0: not seen */
 	int oom_fd;               /* -1: there is none */
 	bool oom_tried;
 };

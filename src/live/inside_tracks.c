@@ -66,6 +66,43 @@ static struct inside_track *track_of(struct live_inside *in, const struct drain_
 	return t;
 }
 
+/* ---- Operators that are recorded for a part of the time -------------------------- */
+
+static float operator_weight(const struct live_inside *in, uint32_t process)
+{
+	uint32_t at = process % OPERATOR_PROCESSES;
+
+	return in->operators[at].process == process + 1 ? in->operators[at].weight : 1;
+}
+
+/* The counter of runtime/torch_rest.c: what an operator stands for from now on; 0: none comes. */
+static void hear_counter(struct live_inside *in, const struct inside_track *t, const struct event_slot *slot)
+{
+	static const char name[] = "inferscope.operators";
+	const char *text;
+	double value;
+	size_t size;
+
+	if (EVENT_FLAGS_VALUE(slot->flags) != FIELD_VALUE || !slot->name)
+		return;
+	if (!in->operators_name) {
+		text = drain_text(in->drain, slot->name, &size);
+		if (size != sizeof name - 1 || memcmp(text, name, size) != 0)
+			return;
+		in->operators_name = slot->name;
+	}
+	if (slot->name != in->operators_name)
+		return;
+	memcpy(&value, &slot->value, sizeof value);
+	in->operators[t->process % OPERATOR_PROCESSES].process = t->process + 1;
+	in->operators[t->process % OPERATOR_PROCESSES].weight = value >= 1 && value < 1e6 ? (float)value : 1;
+}
+
+static int64_t weighed(int64_t ticks, const struct inside_open *o)
+{
+	return o->weight > 1 ? (int64_t)((double)ticks * o->weight) : ticks;
+}
+
 /* ---- The stack --------------------------------------------------------------- */
 
 static void close_slice(struct live_inside *in, struct inside_track *t, uint32_t depth, uint64_t time)
@@ -77,8 +114,8 @@ static void close_slice(struct live_inside *in, struct inside_track *t, uint32_t
 		int64_t left = (int64_t)(time - o->counted);
 
 		if (depth == 0 || t->stack[depth - 1].name != o->name) /* or it is within itself */
-			p->ticks += left;
-		p->calls++;
+			p->ticks += weighed(left, o);
+		p->calls += (uint32_t)(o->weight + 0.5f);
 		if (p->loader)
 			t->loader_ticks += left;
 		if (o->step)
@@ -155,7 +192,9 @@ static void open_slice(struct live_inside *in, struct inside_track *t, const str
 	if (!make_room(t, depth))
 		return;
 	o = &t->stack[depth];
-	*o = (struct inside_open){ slot->time, slot->time, slot->name, 0, slot->kind, false };
+	*o = (struct inside_open){ slot->time, slot->time, slot->name, 0, slot->kind, false, 1 };
+	if (slot->kind == EVENT_OP)
+		o->weight = operator_weight(in, t->process);
 	if (!slot->name)
 		return;
 	o->place = inside_place(in, slot->name, slot->kind);
@@ -211,6 +250,8 @@ static void hear_event(struct live_inside *in, struct inside_track *t, const str
 		hear_complete(in, slot);
 		return; /* its time is its beginning */
 	default:
+		if (slot->kind == EVENT_COUNTER)
+			hear_counter(in, t, slot);
 		if (slot->flags & EVENT_FLAG_THREAD) {
 			cut(in, t, slot->depth, slot->time);
 			fill(t, slot->depth);
@@ -298,7 +339,7 @@ void inside_count_open(struct live_inside *in, uint64_t ticks)
 			if (!o->name || p->name != o->name || p->kind != o->kind || more <= 0)
 				continue;
 			if (d == 0 || t->stack[d - 1].name != o->name)
-				p->ticks += more;
+				p->ticks += weighed(more, o);
 			if (p->loader)
 				t->loader_ticks += more;
 			o->counted = ticks;

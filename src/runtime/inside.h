@@ -11,9 +11,10 @@
 
 #include "runtime/emit.h"
 
-#define INFERSCOPE_INSIDE 3u /* raise it whenever anything changes in runtime.h, ring/producer.h or here */
+#define INFERSCOPE_INSIDE 4u /* raise it whenever anything changes in runtime.h, ring/producer.h or here */
 
 #define INFERSCOPE_TORCH_SHAPES 1u
+#define INFERSCOPE_TORCH_LIGHT 2u /* for a part of the time, if all of it would take too much (torch_rest.c) */
 
 struct inferscope_inside {
 	uint32_t version;

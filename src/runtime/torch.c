@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,15 +32,19 @@
 #define KNOWN_OPERATOR "aten::can_cast"
 #define FLOAT 6 /* c10::ScalarType */
 #define TRIAL_BEGINS 8u
-#define PATIENCE 1000u /* operators without any end */
+#define PATIENCE 1000u /* operators without any end; looks at somebody else's work */
+#define PULSE (1.0 / 256) /* of all operators, while we rest */
 
-static const enum torch_scope scopes[] = { TORCH_FUNCTION, TORCH_BACKWARD, TORCH_USER };
+static const enum torch_scope scopes[] = { TORCH_USER, TORCH_FUNCTION, TORCH_BACKWARD };
 #define SCOPES (sizeof scopes / sizeof scopes[0])
+#define FIRST_OPERATOR 1u /* of scopes[]: those of people stay when we rest */
 
 static struct {
 	void *library;
 	uint64_t handles[SCOPES];
-	bool registered, proven;
+	bool registered, proven, resting;
+	uint64_t pulse;
+	_Atomic bool changing; /* somebody is at the callbacks */
 	/* the check */
 	struct runtime_thread *thread;
 	_Atomic uint32_t begins, ends;
@@ -239,23 +244,81 @@ static struct torch_thread **map_threads(void)
 /* ---- Starting and stopping ---------------------------------------------------- */
 
 /* One callback for each scope, so that none has to ask which it is. */
-static void register_callbacks(void)
+static void add_callbacks(size_t first)
 {
-	for (size_t i = 0; i < SCOPES; i++) {
+	for (size_t i = first; i < SCOPES; i++) {
 		struct torch_callback callback = { .probability = 1 };
 
 		inferscope_torch_doors(scopes[i], &callback);
 		callback.needs_inputs = scopes[i] != TORCH_USER && inferscope_torch.sizes;
 		state.handles[i] = inferscope_torch.add(callback);
 	}
+}
+
+static void register_callbacks(void)
+{
+	add_callbacks(0);
 	state.registered = true;
+}
+
+/* Callbacks, which may be in any thread, try; whoever stops waits for them a while.  (Not for ever: in a forked child nobody may
+ * be there to be waited for.) */
+static bool try_to_change(void)
+{
+	return !atomic_exchange_explicit(&state.changing, true, memory_order_acquire);
+}
+
+static void changed(void)
+{
+	atomic_store_explicit(&state.changing, false, memory_order_release);
 }
 
 static void remove_callbacks(void)
 {
+	for (uint32_t i = 0; !try_to_change() && i < PATIENCE; i++)
+		sched_yield();
 	for (size_t i = 0; state.registered && i < SCOPES; i++)
-		inferscope_torch.remove(state.handles[i]);
-	state.registered = false;
+		if (i < FIRST_OPERATOR || !state.resting)
+			inferscope_torch.remove(state.handles[i]);
+	if (state.registered && state.resting)
+		inferscope_torch.remove(state.pulse);
+	state.registered = state.resting = false;
+	changed();
+}
+
+bool inferscope_torch_pause(void)
+{
+	struct torch_callback pulse = { .probability = PULSE };
+	bool may;
+
+	if (!try_to_change())
+		return false;
+	may = state.registered && !state.resting && inferscope_torch_trust == TORCH_TRUSTED;
+	if (may) {
+		for (size_t i = FIRST_OPERATOR; i < SCOPES; i++)
+			inferscope_torch.remove(state.handles[i]);
+		inferscope_torch_pulse_doors(&pulse);
+		state.pulse = inferscope_torch.add(pulse);
+		state.resting = true;
+	}
+	changed();
+	return may;
+}
+
+bool inferscope_torch_resume(void)
+{
+	bool may;
+
+	if (!try_to_change())
+		return false;
+	may = state.registered && state.resting;
+	if (may) {
+		inferscope_torch.remove(state.pulse);
+		add_callbacks(FIRST_OPERATOR);
+		state.resting = false;
+	}
+	changed();
+	return may;
 }
 
 /* A mode of the program, in this thread, that would see an operator of ours.  Asked in another way before 2.1. */
@@ -333,6 +396,7 @@ static int start(uint32_t flags)
 	}
 	find_shapes(torch, flags);
 	torch->flags = flags;
+	inferscope_torch_rest_start();
 	return begin_recording();
 }
 

@@ -8,6 +8,7 @@
  *
  *      torch.c            finds libtorch, starts, stops, and checks before it trusts
  *      torch_ops.c        the callbacks
+ *      torch_rest.c       for a part of the time, when asked for
  *      torch_sequence.c   which backward node belongs to which operator
  *      torch_shapes.c     sizes of the tensors that go in, when asked for
  */

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 
 #include "runtime/emit.h"
+#include "runtime/inside.h"
 
 #define OPEN_MAX 1000u
 #define NAMES 256u
@@ -278,8 +279,21 @@ static inline bool is_welcome(const void *function, enum torch_scope scope)
 	return INFERSCOPE_LIKELY(trust == TORCH_TRUSTED) || inferscope_torch_admits(function, scope);
 }
 
+/* Of all threads together; that now and then one is not counted does not matter. */
+static inline void count_operator(void)
+{
+	static uint32_t begun;
+	uint32_t count = __atomic_load_n(&begun, __ATOMIC_RELAXED) + 1;
+
+	__atomic_store_n(&begun, count, __ATOMIC_RELAXED);
+	if (INFERSCOPE_UNLIKELY(count % TORCH_COUNT == 0))
+		inferscope_torch_count();
+}
+
 static inline __attribute__((always_inline)) void operator_begins(const void *function, bool dispatched)
 {
+	if (INFERSCOPE_UNLIKELY(inferscope_torch.flags & INFERSCOPE_TORCH_LIGHT))
+		count_operator();
 	if (!is_welcome(function, dispatched ? TORCH_FUNCTION : TORCH_BACKWARD))
 		return;
 	if (inferscope_torch.sizes)
@@ -368,6 +382,13 @@ static void user_scope_ends(const void *function, void *context)
 DOOR(inferscope_torch_function, operator_begins(function, true))
 DOOR(inferscope_torch_backward, operator_begins(function, false))
 DOOR(inferscope_torch_user, user_scope_begins(function))
+DOOR(inferscope_torch_pulse, ((void)function, inferscope_torch_beat()))
+
+static void pulse_ends(const void *function, void *context)
+{
+	(void)function;
+	(void)context;
+}
 
 void inferscope_torch_doors(enum torch_scope scope, struct torch_callback *ret)
 {
@@ -376,4 +397,11 @@ void inferscope_torch_doors(enum torch_scope scope, struct torch_callback *ret)
 					       (void *)inferscope_torch_user;
 	ret->end = scope == TORCH_USER ? (void *)user_scope_ends : (void *)operator_ends;
 	ret->scopes[scope] = 1;
+}
+
+void inferscope_torch_pulse_doors(struct torch_callback *ret)
+{
+	ret->start = (void *)inferscope_torch_pulse;
+	ret->end = (void *)pulse_ends;
+	ret->scopes[TORCH_FUNCTION] = 1;
 }

@@ -61,6 +61,22 @@ void inferscope_torch_saw_end(void);
 
 /* The functions for struct torch_callback. */
 void inferscope_torch_doors(enum torch_scope scope, struct torch_callback *ret);
+/* The same for the pulse. */
+void inferscope_torch_pulse_doors(struct torch_callback *ret);
+
+/* ---- torch_rest.c ---- */
+
+/* So many operators have begun since the last time it was told, with callbacks in place; it may be time to rest. */
+#define TORCH_COUNT 64u
+void inferscope_torch_count(void);
+/* The pulse, while resting: it may be time to go on. */
+void inferscope_torch_beat(void);
+/* What recording has taken is forgotten: it begins. */
+void inferscope_torch_rest_start(void);
+
+/* torch.c's: takes the callbacks of operators away, leaving one that comes seldom; puts them back.  False: not now. */
+bool inferscope_torch_pause(void);
+bool inferscope_torch_resume(void);
 
 /* ---- torch_sequence.c ---- */
 

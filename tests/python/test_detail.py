@@ -357,6 +357,51 @@ def test_greenlets_are_recorded_whole(tmp_path):
     assert trace.count("leaf") == 400 * 800
 
 
+# ---- Operators for a part of the time ---------------------------------------------------
+
+OPERATORS = """
+    import sys, time, torch
+    torch.set_num_threads(1)
+    a, end, count, total = torch.ones(4), time.perf_counter() + 3, 0, torch.zeros(4)
+    while time.perf_counter() < end:
+        with torch.profiler.record_function("step"):
+            for i in range(20):
+                total = total + a
+        count += 1
+    print("step=%d sum=%d" % (count, total[0]))
+    """
+
+
+def torch_python():
+    pytest.importorskip("torch")
+    return next(p for p in recorded_pythons() if p.version == sys.version_info[:2] and not p.is_free_threaded)
+
+
+def test_operators_for_a_part_of_the_time(tmp_path):
+    trace = Functions(tmp_path, torch_python(), OPERATORS, options=("--calls", "off", "--detail", "light"))
+    steps = trace.said("step")
+    assert trace.said("sum") == 20 * steps
+    assert trace.ask("SELECT count(*) AS n FROM slices WHERE name = 'step'")[0]["n"] == steps  # what people mark is always there
+    weights = [row["value"] for row in trace.ask("SELECT value FROM counters WHERE name = 'inferscope.operators' ORDER BY ts")]
+    assert len(weights) >= 4 and set(weights[::2]) == {0} and all(weight > 2 for weight in weights[1::2])
+    added = trace.ask("SELECT count(*) AS n FROM slices WHERE name = 'aten::add'")[0]["n"]
+    assert 1000 < added < 20 * steps / 2
+    # each stands for as many as the counter says
+    parts = trace.ask("""SELECT count(*) AS n, (SELECT value FROM counters c WHERE c.name = 'inferscope.operators' AND c.ts <= s.ts
+                         ORDER BY c.ts DESC LIMIT 1) AS weight FROM slices s WHERE name = 'aten::add' AND
+                         ts BETWEEN (SELECT min(ts) FROM counters WHERE name = 'inferscope.operators' AND value > 0) AND
+                                    (SELECT max(ts) FROM counters WHERE name = 'inferscope.operators' AND value = 0) GROUP BY weight""")
+    span = trace.ask("SELECT (max(ts) - min(ts)) * 1.0 AS n FROM counters WHERE name = 'inferscope.operators'")[0]["n"]
+    told = sum(part["n"] * part["weight"] for part in parts if part["weight"])
+    assert told / span == pytest.approx(20 * steps / 3e9, rel=0.35)
+
+
+def test_all_operators_unless_asked(tmp_path):
+    trace = Functions(tmp_path, torch_python(), OPERATORS.replace("+ 3", "+ 1"), options=("--calls", "off"))
+    assert trace.ask("SELECT count(*) AS n FROM slices WHERE name = 'aten::add'")[0]["n"] == 20 * trace.said("step")
+    assert trace.ask("SELECT count(*) AS n FROM counters WHERE name = 'inferscope.operators'")[0]["n"] == 0
+
+
 # ---- What is said of it -----------------------------------------------------------------
 
 def test_the_last_line_and_the_report_say_so(tmp_path):

@@ -40,7 +40,7 @@ runtime.inferscope_inside.argtypes = [ctypes.c_uint32]
 runtime.inferscope_attach.restype = ctypes.POINTER(Calls)
 runtime.inferscope_attach.argtypes = [ctypes.c_uint32]
 calls = runtime.inferscope_attach(1).contents
-inside = runtime.inferscope_inside(3).contents
+inside = runtime.inferscope_inside(4).contents
 
 
 def start(flags=0):

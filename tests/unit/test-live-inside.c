@@ -190,6 +190,45 @@ static void places_have_their_share(void **state)
 	NEAR(place("aten::mm")->share, 0, 0.02);
 }
 
+/* The counter of a process that records operators for a part of the time. */
+static void weigh(double weight)
+{
+	uint32_t id = name_intern(names, &memory->process, "inferscope.operators", strlen("inferscope.operators"));
+	uint64_t bits;
+
+	memcpy(&bits, &weight, sizeof bits);
+	assert_true(thread->cursor != thread->end || ring_producer_refill(thread));
+	ring_slot_write(thread->cursor, now, bits, ring_word_names(id, 0),
+			ring_word_rest(3, 0, EVENT_COUNTER, 0, EVENT_FLAGS(PHASE_INSTANT, FIELD_VALUE, 0) | EVENT_FLAG_THREAD));
+	ring_publish(thread, 1);
+}
+
+/* Of ten milliseconds six are an operator's, but of four of them only one is seen. */
+static void operators_of_a_part_of_the_time(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 400; i++) {
+		if (i % 4 == 0) {
+			weigh(4);
+			slice(EVENT_OP, "aten::mm", 0, 6);
+			weigh(0);
+		} else {
+			now += 6 * MS;
+		}
+		slice(EVENT_SCOPE, "write", 0, 4);
+		if (i % 40 == 39)
+			look();
+	}
+	NEAR(place("aten::mm")->share, 0.6, 0.01);
+	NEAR(place("aten::mm")->calls, 100, 5);
+	NEAR(place("write")->share, 0.4, 0.01);
+	weigh(NAN); /* whoever says so: then they stand for themselves */
+	slice(EVENT_OP, "aten::add", 0, 1000);
+	look();
+	NEAR(place("aten::add")->share, 1.0 / 4, 0.05);
+}
+
 static void many_names_do_no_harm(void **state)
 {
 	char text[32];
@@ -415,6 +454,7 @@ int main(void)
 		cmocka_unit_test_teardown(nothing_is_known_of_a_silent_program, end),
 		cmocka_unit_test_teardown(open_scopes_are_shown, end),
 		cmocka_unit_test_teardown(places_have_their_share, end),
+		cmocka_unit_test_teardown(operators_of_a_part_of_the_time, end),
 		cmocka_unit_test_teardown(many_names_do_no_harm, end),
 		cmocka_unit_test_teardown(scopes_called_steps_are_steps, end),
 		cmocka_unit_test_teardown(the_optimizer_and_the_loader_tell_steps, end),

@@ -71,7 +71,7 @@ def _record(package):
     tracer.start(calls=environ.get("INFERSCOPE_CALLS") != "0", c_calls=environ.get("INFERSCOPE_C_CALLS") == "1",
                  ops=environ.get("INFERSCOPE_OPS") != "0", shapes=environ.get("INFERSCOPE_SHAPES") == "1",
                  include=environ.get("INFERSCOPE_INCLUDE"), exclude=environ.get("INFERSCOPE_EXCLUDE"), afresh=True,
-                 full=environ.get("INFERSCOPE_DETAIL") == "full")
+                 full=environ.get("INFERSCOPE_DETAIL") == "full", light=environ.get("INFERSCOPE_DETAIL") == "light")
 
 
 def _leave(door):
