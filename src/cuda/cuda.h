@@ -133,6 +133,10 @@ void cuda_places_see(uint32_t device, uint32_t context); /* work of this context
 const struct gpu_stream *cuda_stream(struct runtime_thread *t, uint32_t device, uint32_t context, uint32_t stream);
 /* The same where only the context is known; the process where that does not help, or there is no stream. */
 const struct gpu_stream *cuda_stream_of_context(struct runtime_thread *t, uint32_t context, uint32_t stream);
+/* All of a device, for what is no stream's; the process where there is no such device. */
+const struct gpu_stream *cuda_device(struct runtime_thread *t, uint32_t device);
+/* The same for what is no use of a device: the process as long as the program has no context there. */
+const struct gpu_stream *cuda_device_in_use(struct runtime_thread *t, uint32_t device);
 const struct gpu_stream *cuda_process(struct runtime_thread *t);
 /* Readings of the clock, for each device that has done something. */
 void cuda_places_pair(struct runtime_thread *t, const struct gpu_pair *pair);

@@ -20,6 +20,7 @@ struct device {
 	bool visible;   /* to the program: others may have the same number */
 	bool used;      /* what it is called has been said */
 	struct gpu_stream rest; /* for streams that there is no room for; description 0 until then */
+	struct gpu_stream wide; /* for what is no stream's; likewise */
 	const struct gpu_stream *first;
 };
 
@@ -216,15 +217,16 @@ static void describe(struct runtime_thread *t, struct stream *s, struct device *
 		d->first = &s->stream;
 }
 
-static const struct gpu_stream *rest_of(struct runtime_thread *t, struct device *d)
+/* Of a device, but of none of its streams. */
+static const struct gpu_stream *other_of(struct runtime_thread *t, const struct device *d, struct gpu_stream *other, const char *what)
 {
 	char text[NAME_MAX_BYTES];
 
-	if (!d->rest.description) {
-		snprintf(text, sizeof text, "%s\n\nname=further streams", d->text);
-		gpu_stream_init(&d->rest, t, text);
+	if (!other->description) {
+		snprintf(text, sizeof text, "%s\n\n%s", d->text, what);
+		gpu_stream_init(other, t, text);
 	}
-	return &d->rest;
+	return other;
 }
 
 const struct gpu_stream *cuda_stream(struct runtime_thread *t, uint32_t device, uint32_t context, uint32_t number)
@@ -233,7 +235,7 @@ const struct gpu_stream *cuda_stream(struct runtime_thread *t, uint32_t device, 
 	struct device *d = device_of(device);
 
 	if (!s)
-		return rest_of(t, d);
+		return other_of(t, d, &d->rest, "name=further streams");
 	if (!s->described)
 		describe(t, s, d);
 	return &s->stream;
@@ -246,6 +248,27 @@ const struct gpu_stream *cuda_stream_of_context(struct runtime_thread *t, uint32
 	if (!c || !c->device || stream == NO_CUDA_STREAM)
 		return cuda_process(t);
 	return cuda_stream(t, c->device - 1, context, stream);
+}
+
+const struct gpu_stream *cuda_device(struct runtime_thread *t, uint32_t number)
+{
+	struct device *d = number < DEVICES ? device_of(number) : NULL;
+
+	return d ? other_of(t, d, &d->wide, "of=process") : cuda_process(t);
+}
+
+static bool has_context(uint32_t device)
+{
+	for (uint32_t i = 0; i < places->context_count; i++)
+		if (places->contexts[i].device == device + 1)
+			return true;
+	return false;
+}
+
+/* At its start the driver makes a pool on each device that there is. */
+const struct gpu_stream *cuda_device_in_use(struct runtime_thread *t, uint32_t number)
+{
+	return has_context(number) ? cuda_device(t, number) : cuda_process(t);
 }
 
 const struct gpu_stream *cuda_process(struct runtime_thread *t)

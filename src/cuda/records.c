@@ -268,7 +268,7 @@ static void emit_memory(struct runtime_thread *t, struct record r)
 	}
 	snprintf(text, sizeof text, "CUDA memory (%s)", memory_name(kind));
 	memory.name = fixed_name(t, &ids[kind < MEMORIES ? kind : 0], text);
-	gpu_emit_memory(t, cuda_process(t), &memory);
+	gpu_emit_memory(t, cuda_device(t, record_u32(r, AT_MEMORY_DEVICE)), &memory);
 }
 
 static void emit_pool(struct runtime_thread *t, struct record r)
@@ -290,7 +290,7 @@ static void emit_pool(struct runtime_thread *t, struct record r)
 		return;
 	}
 	memory.name = fixed_name(t, &ids[operation], names[operation]);
-	gpu_emit_memory(t, cuda_process(t), &memory);
+	gpu_emit_memory(t, cuda_device_in_use(t, record_u32(r, AT_POOL_DEVICE)), &memory);
 }
 
 /* ---- All of them --------------------------------------------------------------------------- */

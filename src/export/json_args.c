@@ -109,16 +109,28 @@ static void put_string(struct args *a, const struct json_export *x, uint32_t str
 	json_quoted_to(a->out, text, size);
 }
 
+static bool is_memory(const struct row *row)
+{
+	return row->kind == EVENT_MEMORY_ALLOC || row->kind == EVENT_MEMORY_FREE;
+}
+
+static void put_device(struct args *a, const struct json_export *x, const struct trace_track *track)
+{
+	if (track->device < 0 || (uint64_t)track->device >= x->places.device_count)
+		return;
+	KEY(a, "device");
+	json_unsigned_to(a->out, x->places.device_numbers[track->device]);
+}
+
 static void put_stream(struct args *a, const struct json_export *x, const struct row *row)
 {
 	const struct trace_track *track = trace_reader_track(x->reader, row->track);
 
+	if (track && track->kind == TRACK_DEVICE && is_memory(row))
+		put_device(a, x, track);
 	if (!track || track->kind != TRACK_STREAM || (x->kineto && row->kind == EVENT_SCOPE) || row->kind == EVENT_FLOW)
 		return;
-	if (track->device >= 0 && (uint64_t)track->device < x->places.device_count) {
-		KEY(a, "device");
-		json_unsigned_to(a->out, x->places.device_numbers[track->device]);
-	}
+	put_device(a, x, track);
 	KEY(a, "stream");
 	json_signed_to(a->out, (int64_t)track->os_id);
 }
@@ -128,7 +140,7 @@ static void put_bytes(struct args *a, const struct row *row)
 {
 	if (!has(row, FIELD_BYTES))
 		return;
-	if (row->kind != EVENT_MEMORY_ALLOC && row->kind != EVENT_MEMORY_FREE) {
+	if (!is_memory(row)) {
 		KEY(a, "bytes");
 	} else {
 		KEY(a, "Bytes");

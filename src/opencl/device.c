@@ -7,15 +7,21 @@
 #define DEVICES 64u /* those beyond share the last number */
 #define TEXT_MOST 120u
 
+/* Where memory is told. */
+struct place {
+	bool there;
+	struct gpu_stream stream;
+};
+
 struct device {
 	cl_device_id id;
-	bool has_memory;
-	struct gpu_stream memory;
+	struct place memory;
 };
 
 static struct devices {
 	_Atomic uint32_t lock;
 	struct device known[DEVICES];
+	struct place process;
 } *devices;
 
 bool opencl_device_map(void)
@@ -88,34 +94,36 @@ void opencl_device_describe(char *text, size_t size, cl_device_id device, const 
 		snprintf(text + used, size - used, "\n\n%s", stream);
 }
 
-static cl_device_id first_of(cl_context context)
+/* Memory of a context with several devices is where they need it, and moves: then it is no device's, and NULL. */
+static cl_device_id only_one_of(cl_context context)
 {
-	cl_device_id ids[DEVICES];
+	cl_device_id id = NULL;
 	size_t size = 0;
 
-	if (opencl_next.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof ids, ids, &size) != CL_SUCCESS || size < sizeof ids[0])
+	if (opencl_next.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &size) != CL_SUCCESS || size != sizeof id ||
+	    opencl_next.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof id, &id, NULL) != CL_SUCCESS)
 		return NULL;
-	return ids[0];
+	return id;
 }
 
 const struct gpu_stream *opencl_device_memory(struct runtime_thread *t, cl_context context)
 {
-	cl_device_id id = first_of(context);
-	struct gpu_stream stream;
-	struct device *device;
+	cl_device_id id = only_one_of(context);
+	struct place *place = id ? &devices->known[index_of(id)].memory : &devices->process;
 	char text[NAME_MAX_BYTES];
+	struct gpu_stream stream;
 
-	if (!id)
-		return NULL;
-	device = &devices->known[index_of(id)];
-	if (!__atomic_load_n(&device->has_memory, __ATOMIC_ACQUIRE)) {
-		opencl_device_describe(text, sizeof text, id, "stream=0\nname=memory");
+	if (!__atomic_load_n(&place->there, __ATOMIC_ACQUIRE)) {
+		if (id)
+			opencl_device_describe(text, sizeof text, id, "of=process");
+		else
+			strcpy(text, "process");
 		gpu_stream_init(&stream, t, text);
 		opencl_lock(&devices->lock);
-		if (!device->has_memory)
-			device->memory = stream;
-		__atomic_store_n(&device->has_memory, true, __ATOMIC_RELEASE);
+		if (!place->there)
+			place->stream = stream;
+		__atomic_store_n(&place->there, true, __ATOMIC_RELEASE);
 		opencl_unlock(&devices->lock);
 	}
-	return &device->memory;
+	return &place->stream;
 }

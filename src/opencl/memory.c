@@ -158,22 +158,18 @@ static bool made(cl_context context, struct object *object, enum opencl_call whi
 {
 	struct runtime_thread *t = &inferscope_thread;
 	uint64_t now = opencl_now();
-	const struct gpu_stream *stream;
 	uint32_t correlation = gpu_correlation();
-	bool kept = false;
+	bool kept;
 
 	if (!opencl_recording() || !emit_enter(&inferscope_runtime, t))
 		return false;
 	gpu_emit_call(t, opencl_call_name(which), begin, now, correlation);
-	stream = opencl_device_memory(t, context);
-	if (stream) {
-		object->stream = *stream;
-		kept = put(object);
-		if (kept)
-			emit(t, object, EVENT_MEMORY_ALLOC, which, now, correlation);
-		else
-			opencl_count_lost();
-	}
+	object->stream = *opencl_device_memory(t, context);
+	kept = put(object);
+	if (kept)
+		emit(t, object, EVENT_MEMORY_ALLOC, which, now, correlation);
+	else
+		opencl_count_lost();
 	emit_leave(t);
 	return kept;
 }

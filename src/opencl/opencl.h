@@ -67,7 +67,7 @@ void opencl_count_lost(void);
 
 bool opencl_device_map(void);
 void opencl_device_describe(char *text, size_t size, cl_device_id device, const char *stream);
-/* Where the memory of a context's first device is told; NULL: it cannot be.  Between emit_enter() and emit_leave(). */
+/* Where the memory of a context is told: its device, or the process where it has several.  Between emit_enter() and emit_leave(). */
 const struct gpu_stream *opencl_device_memory(struct runtime_thread *thread, cl_context context);
 
 /* ---- clock.c ---- */

@@ -156,6 +156,16 @@ static int64_t instant_time(const struct query *q, int64_t row)
 	return since_start(q, instant(q, row)->time);
 }
 
+/* The index of the device that a point is of: memory is. */
+static void device_cell(const struct query *q, uint32_t track, sqlite3_context *context)
+{
+	const struct timeline *t = q->timeline;
+	uint32_t device = track < t->track_count ? t->tracks[track].device : TIMELINE_NONE;
+
+	if (device < t->device_count)
+		sqlite3_result_int64(context, t->devices[device].index);
+}
+
 static void instant_cell(const struct query *q, int64_t row, int column, sqlite3_context *context)
 {
 	const struct timeline_point *p = instant(q, row);
@@ -177,9 +187,12 @@ static void instant_cell(const struct query *q, int64_t row, int column, sqlite3
 		if (p->kind == EVENT_MEMORY_ALLOC || p->kind == EVENT_MEMORY_FREE)
 			sqlite3_result_int64(context, (sqlite3_int64)p->value);
 		break;
-	default:
+	case 5:
 		if (p->pointer)
 			sqlite3_result_int64(context, (sqlite3_int64)p->pointer);
+		break;
+	default:
+		device_cell(q, p->track, context);
 	}
 }
 
@@ -391,8 +404,8 @@ const struct query_table query_time_tables[] = {
 	  step_count, NULL, step_cell },
 	{ "counters", "ts INTEGER, name TEXT, value REAL, track INTEGER, what TEXT", NEEDS_PART, 0, make_counters, counter_count, counter_time,
 	  counter_cell },
-	{ "instants", "ts INTEGER, kind TEXT, name TEXT, track INTEGER, bytes INTEGER, pointer INTEGER", NEEDS_PART, 0, make_instants,
-	  instant_count, instant_time, instant_cell },
+	{ "instants", "ts INTEGER, kind TEXT, name TEXT, track INTEGER, bytes INTEGER, pointer INTEGER, device INTEGER", NEEDS_PART, 0,
+	  make_instants, instant_count, instant_time, instant_cell },
 	{ "thread_states", "ts INTEGER, dur INTEGER, thread INTEGER, state TEXT, what TEXT, samples INTEGER", NEEDS_TIMELINE, -1,
 	  make_thread_states, thread_state_count, NULL, thread_state_cell },
 	{ "device_states", "ts INTEGER, dur INTEGER, device INTEGER, state TEXT", NEEDS_ANALYSIS, -1, make_device_states, device_state_count,

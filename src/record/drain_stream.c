@@ -211,9 +211,17 @@ static struct trace_text cut_device(struct trace_text *text)
 	return device;
 }
 
-static void write_stream(struct drain *d, struct drain_process *p, uint32_t track, uint32_t number, struct trace_text text)
+/* Not a stream, but all of a device.  What is seen of it from outside has tracks of the same kind, with the serial 0. */
+static void make_wide(struct trace_track *entry, uint32_t number)
 {
-	struct trace_track entry = { .id = track, .kind = TRACK_STREAM, .process = p->id, .os_id = number, .serial = number, .parent = -1 };
+	entry->kind = TRACK_DEVICE;
+	entry->os_id = entry->device < 0 ? 0 : (uint64_t)entry->device;
+	entry->serial = number + 1;
+}
+
+static uint32_t new_stream(struct drain *d, struct drain_process *p, uint32_t number, struct trace_text text)
+{
+	struct trace_track entry = { .kind = TRACK_STREAM, .process = p->id, .os_id = number, .serial = number, .parent = -1 };
 	struct line line;
 
 	entry.device = device_of(d, cut_device(&text), false);
@@ -222,8 +230,12 @@ static void write_stream(struct drain *d, struct drain_process *p, uint32_t trac
 			(void)number_of(line.value, &entry.os_id);
 		else if (text_is(line.key, "name"))
 			entry.name = trace_writer_string(d->writer, line.value.data, line.value.size);
+		else if (text_is(line.key, "of"))
+			make_wide(&entry, number);
 	}
+	entry.id = d->next_track++;
 	(void)trace_writer_track(d->writer, &entry);
+	return entry.id;
 }
 
 /* A name of the process, or of the one it was forked from. */
@@ -337,10 +349,8 @@ uint32_t drain_stream(struct drain *d, struct drain_process *p, const struct eve
 	if (d->next_track >= d->task_limit || ARRAY_GROW(p->streams, p->stream_count, number + 1) != 0)
 		return NO_TRACK;
 	text = description(d, p, slot->value, copy);
-	if (!told_track(d, p, text, &track)) {
-		track = d->next_track++;
-		write_stream(d, p, track, number, text);
-	}
+	if (!told_track(d, p, text, &track))
+		track = new_stream(d, p, number, text);
 	if (track != NO_TRACK)
 		p->streams[number] = track + 1;
 	return track;
@@ -362,9 +372,19 @@ uint32_t drain_kernel_name(struct drain *d, struct drain_process *p, uint32_t id
 	return drain_name(d, p, id);
 }
 
+/* The number that a process gave to what has this track.  False: it is none of these. */
+static bool stream_of(const struct trace_track *t, uint32_t *ret)
+{
+	uint64_t number = t->kind == TRACK_DEVICE ? t->serial - 1 : t->serial; /* wraps for what was seen from outside */
+
+	*ret = (uint32_t)number;
+	return (t->kind == TRACK_STREAM || t->kind == TRACK_DEVICE) && number < STREAMS_MAX;
+}
+
 void drain_streams_resume(struct drain *d, struct drain_process *p)
 {
 	size_t count = d->resumed ? trace_reader_track_count(d->resumed) : 0;
+	uint32_t number;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct trace_track *t = trace_reader_track(d->resumed, i);
@@ -375,9 +395,8 @@ void drain_streams_resume(struct drain *d, struct drain_process *p)
 			p->wide_track = i;
 		else if (t->kind == TRACK_THREAD && t->serial == 0 && ARRAY_GROW(p->threads, p->thread_capacity, p->thread_count + 1) == 0)
 			p->threads[p->thread_count++] = (struct drain_thread){ (uint32_t)t->os_id, i };
-		else if (t->kind == TRACK_STREAM && t->serial < STREAMS_MAX &&
-			 ARRAY_GROW(p->streams, p->stream_count, (uint32_t)t->serial + 1) == 0)
-			p->streams[t->serial] = i + 1;
+		else if (stream_of(t, &number) && ARRAY_GROW(p->streams, p->stream_count, number + 1) == 0)
+			p->streams[number] = i + 1;
 	}
 }
 

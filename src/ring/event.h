@@ -154,6 +154,10 @@ _Static_assert(sizeof(struct event_slot) == 32, "slots are 32 bytes");
  *      stream=7             number of the stream on its device
  *      name=...             of the stream
  *
+ * or instead of the last two
+ *
+ *      of=process           all of the device, as far as this process uses it: its memory
+ *
  * Or it is something that another thread tells of a thread of the process ("thread=ID" alone) or of the process as a whole
  * ("process"), and goes to that one's track.
  */

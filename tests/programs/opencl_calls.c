@@ -112,6 +112,8 @@ int main(int argc, char **argv)
 		return calls_memory();
 	if (strcmp(what, "parts") == 0)
 		return calls_parts();
+	if (strcmp(what, "contexts") == 0)
+		return calls_contexts();
 	if (strcmp(what, "queues") == 0)
 		return calls_queues(more ? atoi(more) : 100);
 	if (strcmp(what, "children") == 0)

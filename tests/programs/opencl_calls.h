@@ -48,6 +48,7 @@ int calls_threads(void);
 int calls_waits(cl_command_queue_properties properties);
 int calls_memory(void);
 int calls_parts(void);
+int calls_contexts(void);
 int calls_queues(int count);
 int calls_children(const char *self);
 int calls_endless(void);

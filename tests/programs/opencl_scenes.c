@@ -362,6 +362,38 @@ int calls_parts(void)
 	return 0;
 }
 
+/* ---- A buffer in a context of each of two devices, and in one of both ------------------------------------- */
+
+static void buffer_in(const cl_device_id *devices, cl_uint count, size_t size)
+{
+	struct world w;
+	cl_int rc;
+
+	w.context = clCreateContext(NULL, count, devices, NULL, NULL, &rc);
+	TRY(rc);
+	TRY(clReleaseMemObject(buffer_make(&w, CL_MEM_READ_WRITE, size)));
+	TRY(clReleaseContext(w.context));
+}
+
+int calls_contexts(void)
+{
+	cl_platform_id platform;
+	cl_device_id devices[2];
+	cl_uint count = 0;
+
+	TRY(clGetPlatformIDs(1, &platform, NULL));
+	TRY(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 2, devices, &count));
+	if (count < 2) {
+		puts("none");
+		return 0;
+	}
+	buffer_in(devices, 1, 1000);
+	buffer_in(devices + 1, 1, 2000);
+	buffer_in(devices, 2, 3000);
+	puts("done");
+	return 0;
+}
+
 /* ---- Queues that come and go, as many at a time as it is told --------------------------------------------- */
 
 int calls_queues(int count)

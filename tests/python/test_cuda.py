@@ -26,7 +26,7 @@ RELEASES = ("11.8", "12.1", "12.4", "12.6", "12.9", "13.0", "13.2", "13.4")
 BOUND_NS = 20000
 SHORT_NS = 10000  # queries below this are left out
 KERNEL, H2D, D2H, D2D, MEMSET, SYNC, CALL, ALLOC, FREE, PAIR = 11, 12, 13, 14, 15, 16, 10, 7, 8, 20
-THREAD, STREAM = 1, 2
+THREAD, STREAM, PROCESS_WIDE, DEVICE_WIDE, STATES, HOST = 1, 2, 4, 5, 6, 7
 NO_BUFFER = 3
 WORK = {"kernel", "copy", "set"}
 COPY_KINDS = {1: H2D, 2: D2H, 8: D2D, 9: D2D, 10: D2D}
@@ -74,6 +74,11 @@ class Run:
 
     def track(self, event):
         return self.trace.tracks[event.track]
+
+    def device(self, event):
+        """Its index; None: it is of no device."""
+        number = self.track(event)["device"]
+        return None if number is None else self.trace.devices[number]["index"]
 
     def work(self):
         """Device work as the trace has it: what, correlation, when, and where."""
@@ -190,10 +195,63 @@ def test_runtime_program(tmp_path, release):
     graphs = [event for event in run.events(KERNEL) if event.graph]
     assert len(graphs) == 15 and len({event.correlation for event in graphs}) == 5
     assert len({run.track(event)["id"] for event in run.events(CALL)}) == 3
-    alloc, free = run.events(ALLOC), run.events(FREE)
-    for events, what in ((alloc, "alloc"), (free, "release")):
-        true = Counter((it["address"], it["bytes"]) for it in run.truth if it["what"] == what)
-        assert Counter((event.pointer, event.bytes) for event in events) == true and true
+    for kind, what in ((ALLOC, "alloc"), (FREE, "release")):
+        true = Counter((it["address"], it["bytes"], it["device"]) for it in run.truth if it["what"] == what)
+        assert Counter((event.pointer, event.bytes, run.device(event)) for event in run.events(kind)) == true and true
+
+
+MEMORY_PROGRAM = """
+import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+def check(result):
+    assert result == 0, result
+check(cuda.cuInit(0))
+for device in (0, 1):
+    context, memory, host, stream, later, pool = (ctypes.c_void_p() for _ in range(6))
+    check(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
+    check(cuda.cuCtxSetCurrent(context))
+    check(cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(4096 << device)))
+    check(cuda.cuMemAllocHost_v2(ctypes.byref(host), ctypes.c_size_t(300 << device)))
+    check(cuda.cuMemPoolCreate(ctypes.byref(pool), (ctypes.c_int * 32)(1, 0, 1, device)))
+    check(cuda.cuStreamCreate(ctypes.byref(stream), 0))
+    check(cuda.cuMemAllocAsync(ctypes.byref(later), ctypes.c_size_t(512 << device), stream))
+    check(cuda.cuMemFreeAsync(later, stream))
+    check(cuda.cuCtxSynchronize())
+    check(cuda.cuMemFreeHost(host))
+    check(cuda.cuMemFree_v2(memory))
+"""
+
+
+@pytest.mark.parametrize("release", ["11.8", "12.6", "13.4"])
+def test_memory_says_whose_it_is(tmp_path, release):
+    """Of two devices that do nothing: there is none to analyse."""
+    env, *rest = command(tmp_path, "", release=release, DOUBLE_DEVICES=2)
+    recording = record(tmp_path, *rest[:-1], sys.executable, "-c", MEMORY_PROGRAM, program=env)
+    trace = recording.trace
+    assert recording.status == 0 and recording.losses == []
+    for kind, what in ((ALLOC, "alloc"), (FREE, "release")):
+        seen = [event for event in recording.events if event.kind == kind]
+        tracks = [trace.tracks[event.track] for event in seen]
+        assert all(track["kind"] == DEVICE_WIDE and track["process"] is not None for track in tracks)
+        true = sorted((it["bytes"], it["device"], it["kind"]) for it in truth(tmp_path) if it["what"] == what)
+        assert sorted((event.bytes, trace.devices[track["device"]]["index"], event.memory_kind >> 8)
+                      for event, track in zip(seen, tracks)) == true and len(true) == 6
+        assert {device for _, device, _ in true} == {0, 1}
+    pools = {it["address"]: it["device"] for it in truth(tmp_path) if it["what"] == "pool"}
+    made = sorted((event for event in recording.events if recording.name(event) == "CUDA memory pool created"), key=lambda event: event.time)[2:]
+    assert [pools[event.pointer] for event in made] == [trace.devices[trace.tracks[event.track]["device"]]["index"] for event in made] == [0, 1]
+    assert {track["kind"] for track in trace.tracks.values()} - {STATES, HOST} == {THREAD, PROCESS_WIDE, DEVICE_WIDE}
+    query = "SELECT kind AS event_type, bytes, device AS device_id FROM instants"
+    for arguments in (("dump", "--format", "json", tmp_path / "trace.sbt"), ("query", "--format", "json", tmp_path / "trace.sbt", query)):
+        shown = subprocess.run([INFERSCOPE, *arguments], capture_output=True, check=True, timeout=PATIENCE)
+        assert sorted((row["bytes"], row["device_id"]) for row in json.loads(shown.stdout) if row["event_type"] == "memory_alloc") == [
+            (300, 0), (512, 0), (600, 1), (1024, 1), (4096, 0), (8192, 1)]
+    exported, analysed = (subprocess.run([INFERSCOPE, *arguments, tmp_path / "trace.sbt"], capture_output=True, check=True, timeout=PATIENCE).stdout
+                          for arguments in (("export", "--format", "chrome", "--output", "-"), ("analyze", "--format", "json")))
+    assert sorted((row["args"]["Bytes"], row["args"]["device"]) for row in json.loads(exported)["traceEvents"]
+                  if row.get("args", {}).get("Bytes", 0) < 0) == [
+        (-8192, 1), (-4096, 0), (-1024, 1), (-600, 1), (-512, 0), (-300, 0)]
+    assert json.loads(analysed)["devices"] == []
 
 
 def test_compiled_program(tmp_path):

@@ -605,8 +605,9 @@ def test_cuda_in_a_program_of_its_own(tmp_path, cupti):
     stats = check_cuda(told, truth)
     assert stats["doors"]["cuda"] == "open" and stats["warnings"] == []
     assert (stats["copies"], stats["bytes"]) == (2, {"h2d_copy": 8192})
-    assert {number: (device["kind"], device["counts"]["gpu_kernel"]) for number, device in stats["devices"].items()} == {
-        "0": ("cuda", 5), "1": ("cuda", 2)}  # by now in JSON
+    assert {number: (device["kind"], device["counts"]["gpu_kernel"], device["counts"]["memory_alloc"], len(device["streams"]))
+            for number, device in stats["devices"].items()} == {"0": ("cuda", 5, 1, 1), "1": ("cuda", 2, 1, 1)}  # by now in JSON
+    assert [(event["device_id"], event["bytes"]) for event in of_kind(told["events"], "memory_alloc")] == [(0, 4096), (1, 4096)]
     analysis = BottleneckAnalyzer(told["events"]).analyze()
     assert [{work["name"]: work["count"] for work in device["kernels"]}["busy_250us"] for device in analysis["devices"]] == [5, 2]
 

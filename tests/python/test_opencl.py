@@ -23,7 +23,7 @@ PYTHON = os.environ.get("INFERSCOPE_OPENCL_PYTHON", sys.executable)
 CALLS = BUILD / "tests" / "programs" / "opencl_calls"
 LAYER = BUILD / "tests" / "programs" / "libopencl-layer.so"
 PATIENCE = 120
-STREAM = 2
+STREAM, PROCESS, DEVICE_WIDE = 2, 4, 5
 ALLOC, FREE, CALL, KERNEL, H2D, D2H, D2D, MEMSET, SYNC, PAIR = 7, 8, 10, 11, 12, 13, 14, 15, 16, 20
 WORK = (KERNEL, H2D, D2H, D2D, MEMSET, SYNC)
 PAGEABLE, PINNED, DEVICE, MANAGED = 1, 2, 3, 5
@@ -136,7 +136,7 @@ def test_the_device_and_its_queue(tmp_path):
     assert device["kind"] == 2 and recording.trace.strings[device["name"]]
     assert device["properties"]["numSms"] >= 1 and device["properties"]["totalGlobalMem"] > 1 << 20
     names = {recording.trace.strings[track["name"]] for track in recording.trace.tracks.values() if track["kind"] == STREAM}
-    assert names == {"queue 1", "memory"}
+    assert names == {"queue 1"}
 
 
 def test_shared_virtual_memory(tmp_path):
@@ -325,6 +325,8 @@ def test_memory_comes_and_goes(tmp_path):
                           (FREE, 100000, DEVICE)]
     assert memory[5:] == [(ALLOC, 64, DEVICE), (FREE, 64, DEVICE)] * 1000
     assert events[0].pointer == events[4].pointer and events[1].pointer == events[3].pointer
+    places = {(track["kind"], track["device"]) for track in (recording.trace.tracks[event.track] for event in events)}
+    assert places == {(DEVICE_WIDE, 0)} and len(recording.trace.devices) == 1
 
 
 def test_parts_of_a_device(tmp_path):
@@ -335,6 +337,20 @@ def test_parts_of_a_device(tmp_path):
     assert [event.bytes for event in fills] == [4096, 4096]
     devices = [recording.trace.tracks[event.track]["device"] for event in fills]
     assert len(set(devices)) == 2
+
+
+def test_memory_of_several_devices(tmp_path, monkeypatch):
+    """That of a context with both is neither's."""
+    monkeypatch.setenv("POCL_DEVICES", "basic basic")
+    recording = calls(tmp_path, "contexts")
+    if recording.out == "none\n":
+        pytest.skip("there are no two devices")
+    memory = sorted((event for event in recording.events if event.kind in (ALLOC, FREE)), key=lambda event: event.time)
+    tracks = [recording.trace.tracks[event.track] for event in memory]
+    indices = [None if track["device"] is None else recording.trace.devices[track["device"]]["index"] for track in tracks]
+    assert [(event.kind, event.bytes, track["kind"], index) for event, track, index in zip(memory, tracks, indices)] == [
+        (ALLOC, 1000, DEVICE_WIDE, 0), (FREE, 1000, DEVICE_WIDE, 0), (ALLOC, 2000, DEVICE_WIDE, 1), (FREE, 2000, DEVICE_WIDE, 1),
+        (ALLOC, 3000, PROCESS, None), (FREE, 3000, PROCESS, None)]
 
 
 def test_many_queues(tmp_path):

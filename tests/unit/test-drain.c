@@ -631,9 +631,10 @@ static void streams_have_their_tracks(void **state)
 	emit_kernel(p, 20, id, 0, 0);          /* is known */
 	emit_kernel(p, 21, id, 3, 0);          /* nothing is said of it */
 	emit_kernel(p, 22, id, 1u << 20, 0);   /* nonsense */
+	emit_kernel(p, 23, id, 4, name(memory, DEVICE "\n\nof=process"));
 	assert_true(emit(p, 30, EVENT_INSTANT, PHASE_INSTANT, id, 0));
 	reader = finish(&drained, &totals);
-	assert_int_equal(drained.recorded, 5);
+	assert_int_equal(drained.recorded, 6);
 	assert_int_equal(drained.lost, 1);
 	assert_int_equal(trace_reader_device_count(reader), 2); /* and one of which nothing is known */
 	device = trace_reader_device(reader, 0);
@@ -651,7 +652,61 @@ static void streams_have_their_tracks(void **state)
 	assert_int_equal(trace_reader_track(reader, 3)->os_id, 9);
 	assert_int_equal(trace_reader_track(reader, 3)->device, 0);
 	assert_int_equal(trace_reader_track(reader, 4)->device, 1);
+	track = trace_reader_track(reader, 5);
+	assert_int_equal(track->kind, TRACK_DEVICE);
+	assert_int_equal(track->device, 0);
+	assert_int_equal(track->process, 0);
+	assert_int_equal(track->serial, 5);
+	assert_int_equal(totals.by_track[5], 1);
 	trace_reader_close(reader);
+}
+
+/* The recorder is killed after it has met a stream and all of a device, and has seen the device from outside: what comes later of
+ * them goes to the tracks that they had. */
+static void recovery_knows_streams(void **state)
+{
+	struct trace_track outside = { .id = 4, .kind = TRACK_DEVICE, .os_id = 0, .device = 0, .parent = -1 };
+	struct trace_writer_options options = { 0 };
+	struct trace_reader *partial, *reader;
+	struct drain_totals drained;
+	struct ring_memory *memory;
+	struct ring_producer *p;
+	struct totals totals;
+	uint32_t serial = 0, id, stream, wide;
+	char first[sizeof trace_path];
+
+	(void)state;
+	start(4, OVERFLOW_WRAP);
+	memory = attach(0, 0);
+	p = ring_producer_open(memory, 0, 0, &serial);
+	id = name(memory, "gemm");
+	stream = name(memory, DEVICE "\n\nstream=7");
+	wide = name(memory, DEVICE "\n\nof=process");
+	emit_kernel(p, 10, id, 0, stream);
+	emit_kernel(p, 11, id, 1, wide);
+	drain_pass(drain, NULL);
+	assert_int_equal(trace_writer_track(writer, &outside), 0);
+	assert_int_equal(trace_writer_flush(writer, NULL), 0);
+	drain_free(drain);
+	trace_writer_abandon(writer);
+	layout_rings(p->process->map)[p->index].drained = layout_rings(p->process->map)[p->index].produced;
+	emit_kernel(p, 20, id, 0, stream);
+	emit_kernel(p, 21, id, 1, wide);
+	assert_int_equal(trace_reader_open(&partial, trace_path, NULL), 0);
+	strcpy(first, trace_path);
+	strcpy(trace_path + strlen(trace_path) - 6, "XXXXXX");
+	assert_int_equal(trace_writer_open(&writer, mkstemp(trace_path), &options, NULL), 0);
+	assert_int_equal(drain_new(&drain, &session, writer, (uint32_t)trace_reader_track_count(partial)), 0);
+	assert_int_equal(drain_resume(drain, partial, false, NULL), 0);
+	reader = finish(&drained, &totals);
+	assert_int_equal(drained.recorded, 2);
+	assert_int_equal(totals.by_track[2], 1);
+	assert_int_equal(totals.by_track[3], 1);
+	assert_int_equal(trace_reader_track(partial, 2)->kind, TRACK_STREAM);
+	assert_int_equal(trace_reader_track(partial, 3)->kind, TRACK_DEVICE);
+	trace_reader_close(reader);
+	trace_reader_close(partial);
+	unlink(first);
 }
 
 /* Many tasks, many blocks: each event is in the file once, and in order. */
@@ -905,6 +960,7 @@ int main(void)
 		cmocka_unit_test(tasks_have_their_tracks),
 		cmocka_unit_test(a_task_s_events_keep_their_fields),
 		cmocka_unit_test(streams_have_their_tracks),
+		cmocka_unit_test(recovery_knows_streams),
 		cmocka_unit_test(no_task_loses_an_event),
 		cmocka_unit_test(tasks_without_a_track_are_counted),
 		cmocka_unit_test(time_unseen_is_told),

@@ -12,7 +12,7 @@ from inferscope._recording import Recording, pattern_list
 from inferscope.collectors._collector import Collector, CollectorState
 
 # Of the kinds of events those that are a CPU's.
-_KINDS = frozenset(["cpu_call", "cpu_syscall", "cpu_sample", "scope", "instant", "counter", "op", "memory_alloc", "memory_free"])
+_KINDS = frozenset(["cpu_call", "cpu_syscall", "cpu_sample", "scope", "instant", "counter", "op"])
 
 
 class CpuCollector(Collector):

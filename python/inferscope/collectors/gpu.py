@@ -19,10 +19,9 @@ log = logging.getLogger("inferscope")
 
 COPIES = {"h2d": "h2d_copy", "d2h": "d2h_copy", "d2d": "d2d_copy"}
 
-# What occupies a device; what else is a GPU's; and what is only when it is on a device.
+# What occupies a device, and what else is a GPU's.
 _WORK = frozenset(["gpu_kernel", "h2d_copy", "d2h_copy", "d2d_copy", "memset", "collective"])
-_KINDS = _WORK | {"runtime_call", "sync"}
-_ON_DEVICES = frozenset(["memory_alloc", "memory_free"])
+_KINDS = _WORK | {"runtime_call", "sync", "memory_alloc", "memory_free"}
 
 _told = set()  # warnings that have been logged in this process
 
@@ -33,6 +32,7 @@ class GpuCollector(Collector):
     All devices, of CUDA and of OpenCL.  Events have event_type (gpu_kernel, h2d_copy, d2h_copy, d2d_copy, memset, sync,
     collective, runtime_call, memory_alloc, memory_free), name, start_us, end_us, device_id, stream_id, correlation_id (the
     same for a call and for the work that it asked for), grid_dim, block_dim, bytes, as far as they apply.
+    Memory of no single device (OpenCL, with several in a context) has no device_id.
     """
 
     def _clear(self):
@@ -80,7 +80,7 @@ class GpuCollector(Collector):
     # ---- Events ----
 
     def _is_ours(self, event):
-        return event["event_type"] in _KINDS or (event["event_type"] in _ON_DEVICES and "device_id" in event)
+        return event["event_type"] in _KINDS
 
     def _read(self):
         events = list(self._injected)
