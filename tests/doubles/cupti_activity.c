@@ -5,17 +5,17 @@
 
 CUptiResult cuptiActivityEnable(uint32_t kind)
 {
-	return client_enable(&clients[0], kind, false);
+	return old_call() ?: client_enable(&clients[0], kind, false);
 }
 
 CUptiResult cuptiActivityEnableAndDump(uint32_t kind)
 {
-	return client_enable(&clients[0], kind, true);
+	return old_call() ?: client_enable(&clients[0], kind, true);
 }
 
 CUptiResult cuptiActivityDisable(uint32_t kind)
 {
-	return client_disable(&clients[0], kind);
+	return old_call() ?: client_disable(&clients[0], kind);
 }
 
 /* For all contexts: a kind that is enabled for one only is not told apart. */
@@ -35,7 +35,7 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
 
 	if (!request || !complete)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	result = ready();
+	result = ready() ?: old_call();
 	if (result != CUPTI_SUCCESS)
 		return result;
 	pthread_mutex_lock(&cupti_lock);
@@ -112,7 +112,7 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Acti
 {
 	if (release() >= 1302 && !libcuda_loadable())
 		return no_driver();
-	return next_record(buffer, valid, record);
+	return old_call() ?: next_record(buffer, valid, record);
 }
 
 CUptiResult cuptiActivityGetNextRecord_v2(CUpti_SubscriberHandle subscriber, uint8_t *buffer, size_t valid, CUpti_Activity **record)
@@ -136,7 +136,7 @@ static CUptiResult dropped_of(struct client *client, size_t *dropped)
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *dropped)
 {
 	(void)context, (void)stream;
-	return dropped_of(&clients[0], dropped);
+	return old_call() ?: dropped_of(&clients[0], dropped);
 }
 
 CUptiResult cuptiActivityGetNumDroppedRecords_v2(CUpti_SubscriberHandle subscriber, CUcontext context, uint32_t stream, size_t *dropped)
@@ -147,12 +147,12 @@ CUptiResult cuptiActivityGetNumDroppedRecords_v2(CUpti_SubscriberHandle subscrib
 
 CUptiResult cuptiActivityGetAttribute(int attribute, size_t *size, void *value)
 {
-	return client_get(&clients[0], attribute, size, value);
+	return old_call() ?: client_get(&clients[0], attribute, size, value);
 }
 
 CUptiResult cuptiActivitySetAttribute(int attribute, size_t *size, void *value)
 {
-	return client_set(&clients[0], attribute, size, value);
+	return old_call() ?: client_set(&clients[0], attribute, size, value);
 }
 
 CUptiResult cuptiActivityPushExternalCorrelationId(int kind, uint64_t id)
@@ -169,6 +169,8 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc f
 {
 	if (fault(FAULT_no_timestamp_callback))
 		return (CUptiResult)fault_number(FAULT_no_timestamp_callback);
+	if (old_call())
+		return CUPTI_ERROR_NOT_COMPATIBLE;
 	return function ? ready() ?: client_set_clock(&clients[0], function) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 

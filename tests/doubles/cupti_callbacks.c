@@ -8,10 +8,11 @@
 #include "faults.h"
 #include "settings.h"
 
-#define MULTIPLE ((void *)&subscribers)         /* in the process's one place: several that allow each other */
+#define MULTIPLE ((void *)&several)             /* in the process's one place: several that allow each other */
 #define MULTIPLE_SINCE 1303
 
 struct subscriber subscribers[CLIENT_MAX];
+static char several;
 
 bool subscriber_ok(CUpti_SubscriberHandle subscriber)
 {
@@ -64,7 +65,7 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc 
 	if (result != CUPTI_SUCCESS)
 		return result;
 	subscriber = subscriber_free_place();
-	*ret_holder = "another tool";
+	*ret_holder = fault(FAULT_subscribe_39) ? "another tool" : "";
 	if (fault(FAULT_subscribe_39) || !subscriber || (multiple && !multiple_possible()))
 		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 	holder = take_place(multiple, subscriber);
@@ -119,6 +120,15 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 	if (!others)
 		(void)driver()->exchange_subscriber(handle->multiple ? MULTIPLE : handle, NULL);
 	settle_modes();
+	return CUPTI_SUCCESS;
+}
+
+/* Where subscribers may be several, all calls have to say whose they are. */
+CUptiResult old_call(void)
+{
+	for (int i = 0; i < CLIENT_MAX; i++)
+		if (subscribers[i].used && subscribers[i].multiple)
+			return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 	return CUPTI_SUCCESS;
 }
 

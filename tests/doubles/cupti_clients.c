@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "faults.h"
+
 struct client clients[CLIENT_MAX];
 
 static void defaults(struct client *client)
@@ -133,6 +135,8 @@ CUptiResult client_set(struct client *client, int attribute, size_t *size, void 
 		return CUPTI_ERROR_NOT_SUPPORTED;
 	if (attribute == ATTR_TIMESTAMP_CALLBACK) {
 		memcpy(&clock, value, sizeof(clock));
+		if (release() < 1304 || fault(FAULT_no_timestamp_callback))
+			return CUPTI_ERROR_NOT_SUPPORTED;
 		return client_set_clock(client, clock);
 	}
 	if (attribute == ATTR_THREAD_ID_TYPE) {

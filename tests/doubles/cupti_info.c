@@ -61,6 +61,8 @@ CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
 		return no_driver();
 	if (!timestamp)
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (old_call())
+		return CUPTI_ERROR_NOT_COMPATIBLE;
 	*timestamp = client_now(&clients[0]);
 	return CUPTI_SUCCESS;
 }
@@ -69,6 +71,8 @@ CUptiResult cuptiSetThreadIdType(int type)
 {
 	if (type != 0 && type != 1)
 		return CUPTI_ERROR_NOT_SUPPORTED;
+	if (old_call())
+		return old_call();
 	clients[0].thread_id_type = type;
 	return CUPTI_SUCCESS;
 }

@@ -44,6 +44,7 @@ static void write_call(struct client *client, struct api_call *call)
 	PUT(r, API, threadId, thread_id(client));
 	PUT(r, API, correlationId, call->correlation);
 	PUT(r, API, returnValue, call->result);
+	call->record_began = call->record_start[tracer.slot][client - clients];
 	call->record_end = end;
 	record_end();
 }

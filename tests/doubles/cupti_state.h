@@ -106,6 +106,7 @@ CUptiResult client_get(struct client *client, int attribute, size_t *size, void 
 CUptiResult client_set(struct client *client, int attribute, size_t *size, void *value);
 CUptiResult client_mute(struct client *client, int domain, uint32_t cbid, bool enable);
 bool anybody_wants(int kind);
+CUptiResult old_call(void);                             /* 0, or that there are subscribers who say who they are */
 
 /* cupti_clock.c */
 uint64_t client_now(struct client *client);

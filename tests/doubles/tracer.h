@@ -26,7 +26,7 @@ struct api_call {
 	uint32_t context_id;
 	int result;
 	uint64_t start, end;            /* true ones, CLOCK_MONOTONIC_RAW */
-	uint64_t record_start[TRACER_MAX][CLIENT_MAX], record_end;
+	uint64_t record_start[TRACER_MAX][CLIENT_MAX], record_began, record_end;        /* the last two as in the last record */
 	uint64_t data[TRACER_MAX];      /* a callback's own, from enter to exit */
 };
 

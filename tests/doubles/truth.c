@@ -51,7 +51,7 @@ void truth(const char *format, ...)
 
 void truth_call(const struct api_call *call)
 {
-	uint64_t record_start = 0;
+	uint64_t record_start = call->record_began;
 
 	for (int i = 0; i < TRACER_MAX * CLIENT_MAX && !record_start; i++)
 		record_start = call->record_start[i / CLIENT_MAX][i % CLIENT_MAX];

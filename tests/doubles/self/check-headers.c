@@ -34,5 +34,11 @@ int main(void)
 	check("CUDA_KERNEL_NODE_PARAMS_v2", "kernelParams", 40, offsetof(CUDA_KERNEL_NODE_PARAMS_v2, kernelParams));
 	check("CUmemPoolProps", "size", 88, sizeof(CUmemPoolProps));
 	check("CUpti_CallbackData", "correlationId", 64, offsetof(CUpti_CallbackData, correlationId));
+#if RELEASE >= 1302
+	check("CUpti_SubscriberParams", "allowMultipleSubscribers", 32, offsetof(CUpti_SubscriberParams, allowMultipleSubscribers));
+	check("CUpti_SubscriberParams", "size", 40, sizeof(CUpti_SubscriberParams));
+	check("attribute", "thread ids", 21, CUPTI_ACTIVITY_ATTR_THREAD_ID_TYPE);
+	check("attribute", "clock", 22, CUPTI_ACTIVITY_ATTR_TIMESTAMP_CALLBACK);
+#endif
 	return wrong != 0;
 }

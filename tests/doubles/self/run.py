@@ -84,7 +84,7 @@ def releases(include):
     """12.9 and the like, of a folder of headers."""
     text = (include / "cupti_version.h").read_text()
     version = int(re.search(r"#define CUPTI_API_VERSION\s+(\d+)", text)[1])
-    known = {18: None, 26: "12.8", 28: "12.9", 24: "12.6", 22: "12.4"}
+    known = {17: "11.7", 18: None, 26: "12.8", 28: "12.9", 24: "12.6", 22: "12.4"}
     return f"{version // 10000}.{version // 100 % 100}" if version >= 130000 else known.get(version)
 
 
