@@ -183,7 +183,7 @@ static bool is_record(const struct walk *w)
 	void *record = NULL;
 
 	return kind < KIND_LIMIT && cuda_door.sizes[kind] && w->valid - w->at >= cuda_door.sizes[kind] &&
-	       cuda_cupti.next_record(w->data + w->at, w->valid - w->at, &record) == 0 &&
+	       cuda_next_record(w->data + w->at, w->valid - w->at, &record) == 0 &&
 	       cuda_records_credible((struct record){ w->data + w->at, cuda_door.sizes[kind] }, kind);
 }
 
@@ -209,7 +209,7 @@ static bool next(struct walk *w, struct record *ret, unsigned *ret_kind)
 	for (;;) {
 		if (w->at >= w->valid)
 			return false;
-		if (cuda_cupti.next_record(w->data + w->at, w->valid - w->at, &record) == 0)
+		if (cuda_next_record(w->data + w->at, w->valid - w->at, &record) == 0)
 			break;
 		record = NULL;
 		if (!find_next(w))
@@ -223,7 +223,7 @@ static bool next(struct walk *w, struct record *ret, unsigned *ret_kind)
 		w->at += ret->size;
 	} else { /* one that we do not read: how long it is, is known when there is another one */
 		ret->size = 0;
-		rc = cuda_cupti.next_record(w->data + w->at, w->valid - w->at, &after);
+		rc = cuda_next_record(w->data + w->at, w->valid - w->at, &after);
 		w->at = rc == 0 ? (size_t)((uint8_t *)after - w->data) : w->valid;
 	}
 	return true;
@@ -279,7 +279,7 @@ static void ask_dropped(void *context, uint32_t stream)
 {
 	size_t dropped = 0;
 
-	if (cuda_cupti.dropped && cuda_cupti.dropped(context, stream, &dropped) == 0)
+	if (cuda_dropped(context, stream, &dropped) == 0)
 		cuda_count_lost(dropped);
 }
 

@@ -46,7 +46,7 @@ void cuda_clock_yield(void)
 
 void cuda_clock_open(void)
 {
-	clock_state.by_us = cuda_cupti.set_clock && cuda_cupti.set_clock(stamp) == 0;
+	clock_state.by_us = cuda_set_clock(stamp) == 0;
 	clock_state.rate = (double)clock_measure_rate(inferscope_runtime.clock) / 1e9;
 	clock_state.now.nominal = clock_state.rate;
 }
@@ -64,7 +64,7 @@ static bool read_pair(struct gpu_clock_pair *ret)
 	for (unsigned i = 0; i < TRIES; i++) {
 		uint64_t before = ticks(), device = 0, width;
 
-		if (!cuda_cupti.now || cuda_cupti.now(&device) != 0)
+		if (cuda_now(&device) != 0)
 			return false;
 		width = ticks() - before;
 		if (width < ret->width)

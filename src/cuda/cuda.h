@@ -7,6 +7,7 @@
  *
  *      door.c     the door itself: once a process, a thread, and the end
  *      library.c  finds libcupti and its functions
+ *      subscriber.c   its calls in our name, where it has several subscribers
  *      layout.c   what its records look like
  *      buffers.c  memory for records, from the pool to CUPTI and back
  *      records.c  records become events
@@ -36,6 +37,19 @@
 typedef void cupti_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records);
 typedef void cupti_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
 typedef void cupti_callback(void *user, int domain, uint32_t id, const void *data);
+typedef void cupti_request_v2(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records, void *info);
+typedef void cupti_complete_v2(uint8_t *buffer, size_t size, size_t valid, void *info);
+
+/* CUpti_SubscriberParams, as it is from CUDA 13.2 on. */
+struct cupti_params {
+	size_t size;
+	const char *name;
+	char *old_name; /* of who is there; */
+	size_t old_size;
+	uint8_t several;
+	uint8_t padding[7];
+};
+_Static_assert(sizeof(struct cupti_params) == 40, "CUPTI tells its versions apart by their size");
 
 /* F(member, name, needed, parameters): without one that is needed nothing can be recorded. */
 #define CUPTI_FUNCTIONS(F) \
@@ -54,7 +68,15 @@ typedef void cupti_callback(void *user, int domain, uint32_t id, const void *dat
 	F(now, "cuptiGetTimestamp", false, (uint64_t *ret)) \
 	F(version, "cuptiGetVersion", false, (uint32_t *ret)) \
 	F(call_name, "cuptiGetCallbackName", false, (int domain, uint32_t call, const char **ret)) \
-	F(result_text, "cuptiGetResultString", false, (int result, const char **ret))
+	F(result_text, "cuptiGetResultString", false, (int result, const char **ret)) \
+	F(subscribe_v2, "cuptiSubscribe_v2", false, (void **ret_handle, cupti_callback *callback, void *user, struct cupti_params *params)) \
+	F(register_v2, "cuptiActivityRegisterCallbacks_v2", false, (void *handle, cupti_request_v2 *request, cupti_complete_v2 *complete)) \
+	F(enable_v2, "cuptiActivityEnable_v2", false, (void *handle, int kind, void *config)) \
+	F(disable_v2, "cuptiActivityDisable_v2", false, (void *handle, int kind, void *config)) \
+	F(next_record_v2, "cuptiActivityGetNextRecord_v2", false, (void *handle, uint8_t *buffer, size_t valid, void **record)) \
+	F(dropped_v2, "cuptiActivityGetNumDroppedRecords_v2", false, (void *handle, void *context, uint32_t stream, size_t *ret)) \
+	F(set_attribute_v2, "cuptiActivitySetAttribute_v2", false, (void *handle, int attribute, size_t *size, void *value)) \
+	F(now_v2, "cuptiGetTimestamp_v2", false, (void *handle, uint64_t *ret))
 
 struct cupti {
 #define F(member, name, needed, parameters) int (*member) parameters;
@@ -67,6 +89,28 @@ extern struct cupti cuda_cupti;
 /* Finds and loads it, and what is needed of it: the first that fits, or the one after `skip` others.  False: why not, for
  * people. */
 bool cuda_library_load(unsigned skip, char *ret_why, size_t size);
+
+/* ---- subscriber.c ---- */
+
+#define CUPTI_ANOTHER_SUBSCRIBER 39
+
+/* CUPTI's answer; and when it is that there is another one, who that is, as far as it says. */
+int cuda_subscribe(cupti_callback *callback, char *ret_other, size_t size);
+void cuda_unsubscribe(void);
+bool cuda_is_subscribed(void);
+/* Others may subscribe beside us, if they do it as we do. */
+bool cuda_shares(void);
+/* CUPTI's answers; what it does not have is not done, and is a failure. */
+int cuda_register_buffers(void);
+int cuda_enable(int kind);
+int cuda_disable(int kind);
+int cuda_next_record(uint8_t *buffer, size_t valid, void **record);
+int cuda_dropped(void *context, uint32_t stream, size_t *ret);
+int cuda_set_attribute(int attribute, size_t size, void *value);
+int cuda_set_thread_ids(int type);
+int cuda_set_clock(uint64_t (*clock)(void));
+int cuda_now(uint64_t *ret);
+void cuda_watch(int domain, uint32_t callback);
 
 /* ---- door.c ---- */
 

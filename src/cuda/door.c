@@ -24,14 +24,13 @@
 #define ATTRIBUTE_PER_THREAD 9
 #define THREAD_IDS_SYSTEM 1
 #define NOT_INITIALIZED 15
-#define ANOTHER_SUBSCRIBER 39
 #define DOMAIN_RESOURCE 3
 #define CONTEXT_ENDS 2u
 #define MODULE_ENDS 7u
 #define LIBRARIES 4u
+#define OTHER_SIZE 65u /* of the name of another subscriber; CUPTI has 64 */
 
 struct cuda_door cuda_door;
-static void *subscriber; /* NULL: we are none */
 
 static const uint8_t kinds[] = { KIND_DEVICE, KIND_CONTEXT, KIND_NAME,     KIND_KERNEL, KIND_MEMCPY, KIND_MEMCPY2, KIND_MEMSET,
 				 KIND_SYNC,   KIND_EVENT,   KIND_OVERHEAD, KIND_MEMORY, KIND_POOL,   KIND_RUNTIME, KIND_DRIVER };
@@ -85,12 +84,10 @@ static void wait_for_buffers(void)
 /* What was begun is left to others. */
 static void stand_down(void)
 {
-	for (size_t i = 0; i < sizeof kinds && subscriber && cuda_cupti.disable; i++)
+	for (size_t i = 0; i < sizeof kinds && cuda_is_subscribed(); i++)
 		if (cuda_door.sizes[kinds[i]])
-			(void)cuda_cupti.disable(kinds[i]);
-	if (subscriber && cuda_cupti.unsubscribe)
-		(void)cuda_cupti.unsubscribe(subscriber);
-	subscriber = NULL;
+			(void)cuda_disable(kinds[i]);
+	cuda_unsubscribe();
 }
 
 static void let_go(void)
@@ -215,10 +212,10 @@ static void flush_now(void)
 		(void)ask_thread(WISH_FLUSH, PATIENCE_NS);
 }
 
-/* The program is about to listen to CUPTI itself, which would be refused while we do. */
+/* The program is about to listen to CUPTI itself, which would be refused while we do, unless it and we allow others. */
 static void make_way(void)
 {
-	if (cuda_is_ours() && !atomic_load(&yielded) && !atomic_load(&ended))
+	if (cuda_is_ours() && !cuda_shares() && !atomic_load(&yielded) && !atomic_load(&ended))
 		(void)ask_thread(WISH_YIELD, PATIENCE_NS);
 }
 
@@ -246,9 +243,11 @@ static void say_result(char *text, size_t size, const char *what, int result)
 	snprintf(text, size, "%s of CUPTI failed with %d (%s)", what, result, name);
 }
 
-static void say_refusal(char *why, size_t size, int result)
+static void say_refusal(char *why, size_t size, int result, const char *other)
 {
-	if (result == ANOTHER_SUBSCRIBER)
+	if (result == CUPTI_ANOTHER_SUBSCRIBER && other[0])
+		snprintf(why, size, "another profiler (%s) is using CUPTI in this process", other);
+	else if (result == CUPTI_ANOTHER_SUBSCRIBER)
 		snprintf(why, size, "another profiler is using CUPTI in this process");
 	else
 		say_result(why, size, "cuptiSubscribe", result);
@@ -257,18 +256,16 @@ static void say_refusal(char *why, size_t size, int result)
 /* A newer library than the driver refuses; then an older one may do.  What the first one said is what is told. */
 static bool subscribe(char *why, size_t size)
 {
-	char later[256];
-	void *handle = NULL;
+	char later[256], other[OTHER_SIZE];
 	int rc = NOT_INITIALIZED;
 
-	for (unsigned i = 0; i < LIBRARIES && rc != 0 && rc != ANOTHER_SUBSCRIBER; i++) {
+	for (unsigned i = 0; i < LIBRARIES && rc != 0 && rc != CUPTI_ANOTHER_SUBSCRIBER; i++) {
 		if (!cuda_library_load(i, i ? later : why, i ? sizeof later : size))
 			return false;
-		rc = cuda_cupti.subscribe(&handle, on_callback, NULL);
+		rc = cuda_subscribe(on_callback, other, sizeof other);
 		if (rc && i == 0)
-			say_refusal(why, size, rc);
+			say_refusal(why, size, rc, other);
 	}
-	subscriber = rc == 0 ? handle : NULL;
 	return rc == 0;
 }
 
@@ -277,7 +274,7 @@ static bool enable(char *why, size_t size)
 	int rc, failure = 0;
 
 	for (size_t i = 0; i < sizeof kinds; i++) {
-		rc = cuda_door.sizes[kinds[i]] ? cuda_cupti.enable(kinds[i]) : 0;
+		rc = cuda_door.sizes[kinds[i]] ? cuda_enable(kinds[i]) : 0;
 		if (rc && kinds[i] == KIND_KERNEL)
 			failure = rc;
 	}
@@ -291,14 +288,12 @@ static bool enable(char *why, size_t size)
 static void set_up(void)
 {
 	uint8_t on = 1;
-	size_t size = sizeof on;
 
 	if (cuda_cupti.version)
 		(void)cuda_cupti.version(&cuda_door.version);
-	cuda_door.thread_ids = cuda_cupti.set_thread_ids && cuda_cupti.set_thread_ids(THREAD_IDS_SYSTEM) == 0;
-	if (cuda_cupti.set_attribute) /* threads do not wait for each other; older releases do not have it */
-		(void)cuda_cupti.set_attribute(ATTRIBUTE_PER_THREAD, &size, &on);
-	layout_ask(cuda_cupti.next_record, cuda_door.sizes);
+	cuda_door.thread_ids = cuda_set_thread_ids(THREAD_IDS_SYSTEM) == 0;
+	(void)cuda_set_attribute(ATTRIBUTE_PER_THREAD, sizeof on, &on); /* threads do not wait for each other; older releases do not have it */
+	layout_ask(cuda_next_record, cuda_door.sizes);
 }
 
 static bool open_door(char *why, size_t size)
@@ -312,7 +307,7 @@ static bool open_door(char *why, size_t size)
 	if (!subscribe(why, size))
 		return false;
 	set_up();
-	rc = cuda_cupti.register_buffers(cuda_buffers_request, cuda_buffers_complete);
+	rc = cuda_register_buffers();
 	if (rc) {
 		say_result(why, size, "cuptiActivityRegisterCallbacks", rc);
 		return false;
@@ -324,10 +319,8 @@ static bool open_door(char *why, size_t size)
 /* From when there is a thread to ask. */
 static void watch_modules(void)
 {
-	if (!cuda_cupti.enable_callback)
-		return;
-	(void)cuda_cupti.enable_callback(1, subscriber, DOMAIN_RESOURCE, MODULE_ENDS);
-	(void)cuda_cupti.enable_callback(1, subscriber, DOMAIN_RESOURCE, CONTEXT_ENDS);
+	cuda_watch(DOMAIN_RESOURCE, MODULE_ENDS);
+	cuda_watch(DOMAIN_RESOURCE, CONTEXT_ENDS);
 }
 
 static bool start_pass(char *why, size_t size)
