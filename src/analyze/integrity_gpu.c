@@ -136,10 +136,20 @@ static int check_recording(struct parts *p, const struct gpu_info *info)
 	return check_add(p, "gpu_recording", CHECK_SKIPPED, 0, "the program used no GPU library");
 }
 
+/* The mean of its clock, and what it could be. */
+static void clock_text(const struct analysis_gpu *gpu, char *text, size_t size)
+{
+	if (isnan(gpu->sm_clock_limit))
+		snprintf(text, size, "%.0f MHz", gpu->sm_clock);
+	else
+		snprintf(text, size, "%.0f MHz of %.0f", gpu->sm_clock, gpu->sm_clock_limit);
+}
+
 /* The GPU that was slowed down for most of the time. */
 static int check_throttling(struct parts *p, const struct gpu_info *info)
 {
 	const struct analysis_gpu *worst = NULL;
+	char clock[64];
 
 	for (size_t i = 0; i < p->a->gpu_count; i++)
 		if (!isnan(p->a->gpus[i].throttled) && (!worst || p->a->gpus[i].throttled > worst->throttled))
@@ -153,11 +163,12 @@ static int check_throttling(struct parts *p, const struct gpu_info *info)
 		return check_add(p, "gpu_throttling", CHECK_OK, 0,
 				 "no GPU was slowed down for more than %.1f %% of the samples (note above %.0f %%)",
 				 100 * worst->throttled, 100 * THROTTLED);
+	clock_text(worst, clock, sizeof clock);
 	return check_add(p, "gpu_throttling", CHECK_NOTE, 1,
 			 "GPU %u was slowed down in %.1f %% of %llu samples (power limit %.1f %%, heat %.1f %%; note above %.0f %%): its "
-			 "clock was %.0f MHz of %.0f on average, and times are longer than they would be at full speed",
+			 "clock was %s on average, and times are longer than they would be at full speed",
 			 p->t->devices[worst->device].index, 100 * worst->throttled, (unsigned long long)worst->samples,
-			 100 * worst->throttled_power, 100 * worst->throttled_thermal, 100 * THROTTLED, worst->sm_clock, worst->sm_clock_limit);
+			 100 * worst->throttled_power, 100 * worst->throttled_thermal, 100 * THROTTLED, clock);
 }
 
 int check_gpu(struct parts *p)

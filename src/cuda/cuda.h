@@ -12,6 +12,7 @@
  *      buffers.c  memory for records, from the pool to CUPTI and back
  *      records.c  records become events
  *      calls.c    those of calls, on the tracks of the threads that made them
+ *      environment.c  how devices are: clocks, heat, power
  *      waits.c    which call recorded the event that a stream or a thread waits for
  *      places.c   devices, contexts, streams and threads
  *      texts.c    names that records only point to
@@ -153,6 +154,10 @@ bool cuda_records_credible(struct record r, unsigned kind);
 void cuda_calls_take(struct runtime_thread *t, struct record r, unsigned kind);
 void cuda_calls_pass_over(struct runtime_thread *t, bool last);
 
+/* ---- environment.c ---- */
+
+void cuda_environment_emit(struct runtime_thread *t, struct record r);
+
 /* ---- waits.c ---- */
 
 void cuda_waits_learn(struct record event);
@@ -181,6 +186,8 @@ const struct gpu_stream *cuda_stream_of_context(struct runtime_thread *t, uint32
 const struct gpu_stream *cuda_device(struct runtime_thread *t, uint32_t device);
 /* The same for what is no use of a device: the process as long as the program has no context there. */
 const struct gpu_stream *cuda_device_in_use(struct runtime_thread *t, uint32_t device);
+/* How a device is, whoever uses it; NULL when the program does not. */
+const struct gpu_stream *cuda_device_state(struct runtime_thread *t, uint32_t device);
 const struct gpu_stream *cuda_process(struct runtime_thread *t);
 /* Readings of the clock, for each device that has done something. */
 void cuda_places_pair(struct runtime_thread *t, const struct gpu_pair *pair);

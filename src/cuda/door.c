@@ -31,6 +31,7 @@
 #define OTHER_SIZE 65u /* of the name of another subscriber; CUPTI has 64 */
 
 struct cuda_door cuda_door;
+static bool asks_devices; /* how they are */
 
 static const uint8_t kinds[] = { KIND_DEVICE, KIND_CONTEXT, KIND_NAME,     KIND_KERNEL, KIND_MEMCPY, KIND_MEMCPY2, KIND_MEMSET,
 				 KIND_SYNC,   KIND_EVENT,   KIND_OVERHEAD, KIND_MEMORY, KIND_POOL,   KIND_RUNTIME, KIND_DRIVER };
@@ -87,6 +88,9 @@ static void stand_down(void)
 	for (size_t i = 0; i < sizeof kinds && cuda_is_subscribed(); i++)
 		if (cuda_door.sizes[kinds[i]])
 			(void)cuda_disable(kinds[i]);
+	if (asks_devices)
+		(void)cuda_disable(KIND_ENVIRONMENT);
+	asks_devices = false;
 	cuda_unsubscribe();
 }
 
@@ -116,6 +120,21 @@ static void flush(enum wish wish)
 		let_go();
 }
 
+/* How devices are is CUPTI's to tell where the recorder cannot ask, in the session at hand. */
+static void ask_devices(void)
+{
+	static bool in_vain;
+	bool wanted = inferscope_gpus_unsampled() && !in_vain && !atomic_load(&yielded) && !atomic_load(&ended);
+
+	if (wanted == asks_devices || !cuda_door.sizes[KIND_ENVIRONMENT])
+		return;
+	if (wanted)
+		in_vain = cuda_enable(KIND_ENVIRONMENT) != 0;
+	else
+		(void)cuda_disable(KIND_ENVIRONMENT);
+	asks_devices = wanted && !in_vain;
+}
+
 /* Until it is time, or somebody wishes something. */
 static enum wish next_wish(uint32_t *ret_number)
 {
@@ -141,6 +160,7 @@ static void *run(void *unused)
 	do {
 		wish = next_wish(&number);
 		flush(wish);
+		ask_devices();
 		pthread_mutex_lock(&control.lock);
 		control.granted = number;
 		pthread_cond_broadcast(&control.done);

@@ -20,7 +20,7 @@ struct device {
 	bool visible;   /* to the program: others may have the same number */
 	bool used;      /* what it is called has been said */
 	struct gpu_stream rest; /* for streams that there is no room for; description 0 until then */
-	struct gpu_stream wide; /* for what is no stream's; likewise */
+	struct gpu_stream wide, state; /* for what is no stream's; likewise */
 	const struct gpu_stream *first;
 };
 
@@ -269,6 +269,13 @@ static bool has_context(uint32_t device)
 const struct gpu_stream *cuda_device_in_use(struct runtime_thread *t, uint32_t number)
 {
 	return has_context(number) ? cuda_device(t, number) : cuda_process(t);
+}
+
+const struct gpu_stream *cuda_device_state(struct runtime_thread *t, uint32_t number)
+{
+	struct device *d = number < DEVICES && has_context(number) ? device_of(number) : NULL;
+
+	return d ? other_of(t, d, &d->state, "of=device") : NULL;
 }
 
 const struct gpu_stream *cuda_process(struct runtime_thread *t)

@@ -337,6 +337,9 @@ void cuda_records_emit(struct runtime_thread *t, struct record r, unsigned kind)
 	case KIND_POOL:
 		emit_pool(t, r);
 		break;
+	case KIND_ENVIRONMENT:
+		cuda_environment_emit(t, r);
+		break;
 	default:
 		break;
 	}
@@ -368,6 +371,8 @@ bool cuda_records_credible(struct record r, unsigned kind)
 		return cuda_time(record_u64(r, AT_MEMORY_TIME), &work.begin);
 	case KIND_POOL:
 		return cuda_time(record_u64(r, AT_POOL_TIME), &work.begin);
+	case KIND_ENVIRONMENT:
+		return cuda_time(record_u64(r, AT_ENVIRONMENT_TIME), &work.begin);
 	default:
 		return false;
 	}

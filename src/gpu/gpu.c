@@ -125,6 +125,14 @@ void gpu_emit_memory(struct runtime_thread *t, const struct gpu_stream *stream, 
 	emit(t, stream, memory->kind, PHASE_INSTANT, memory->name, memory->time, &f);
 }
 
+void gpu_emit_counter(struct runtime_thread *t, const struct gpu_stream *stream, uint32_t name, uint64_t time, uint64_t value)
+{
+	struct fields f = FIELDS_INIT;
+
+	put(&f, FIELD_INTEGER, value);
+	emit(t, stream, EVENT_COUNTER, PHASE_INSTANT, name, time, &f);
+}
+
 void gpu_emit_pair(struct runtime_thread *t, const struct gpu_stream *stream, const struct gpu_pair *pair)
 {
 	struct fields f = FIELDS_INIT;

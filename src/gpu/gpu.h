@@ -45,6 +45,9 @@ struct gpu_memory {
 };
 void gpu_emit_memory(struct runtime_thread *thread, const struct gpu_stream *stream, const struct gpu_memory *memory);
 
+/* A reading of a counter of a device. */
+void gpu_emit_counter(struct runtime_thread *thread, const struct gpu_stream *stream, uint32_t name, uint64_t time, uint64_t value);
+
 /* The device's clock was read, as `device` nanoseconds, in a bracket of so many ticks around `time`; and where the clock as it had
  * been fitted until then would have put it (`fitted` ticks; `time` for the first). */
 struct gpu_pair {

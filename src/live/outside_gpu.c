@@ -129,7 +129,7 @@ void outside_gpu_fill(struct live_outside *o, int64_t now_ns, struct live_snapsh
 	if (table)
 		fill_table(o, table, s);
 	if (s->gpu_count)
-		snprintf(s->gpu_source, sizeof s->gpu_source, "nvml");
+		snprintf(s->gpu_source, sizeof s->gpu_source, "%s", table->told ? "cupti" : "nvml");
 	else if (table && table->why[0])
 		snprintf(s->gpu_source, sizeof s->gpu_source, "none: %s", table->why);
 	else if (table)

@@ -182,7 +182,7 @@ struct live_snapshot {
 	struct live_memory memory;
 	struct live_io io;
 	struct live_network network;
-	char gpu_source[LIVE_TEXT]; /* "nvml", or why there is nothing to tell */
+	char gpu_source[LIVE_TEXT]; /* "nvml", "cupti" (by the door of CUDA), or why there is nothing to tell */
 	uint32_t gpu_count;
 	struct live_gpu gpus[LIVE_GPUS];
 	uint32_t process_count, processes_left_out;

@@ -97,6 +97,26 @@ uint64_t drain_write_aside(struct drain *d, const struct drain_process *p, uint3
 	return ticket;
 }
 
+/* The numbers that an event has in its continuation slots, by field; others are left as they are. */
+static void read_fields(uint64_t ret[FIELD_LIMIT], const struct event_slot *slots, size_t count)
+{
+	const uint8_t *list = (const uint8_t *)(slots + 1);
+	size_t size = (count - 1) * sizeof *slots;
+	uint16_t total, length;
+
+	if (size < 2)
+		return;
+	memcpy(&total, list, 2);
+	size = total < size - 2 ? total : size - 2;
+	for (list += 2; size >= 3; list += 3 + length, size -= 3 + (size_t)length) {
+		memcpy(&length, list + 1, 2);
+		if (length > size - 3)
+			return;
+		if (length == 8 && list[0] < FIELD_LIMIT)
+			memcpy(&ret[list[0]], list + 3, 8);
+	}
+}
+
 /* An event of a task, as the task's track has it: what said which task it is has done its work. */
 static bool take_task(struct drain *d, struct drain_process *p, uint32_t thread, struct event_slot *slots, size_t size)
 {
@@ -109,6 +129,14 @@ static bool take_task(struct drain *d, struct drain_process *p, uint32_t thread,
 	return set_aside(&d->aside, task->track, TRACK_TASK, task->thread == thread, slots, size);
 }
 
+static void note_counter(struct drain *d, uint32_t track, const struct event_slot *slots, size_t size)
+{
+	uint64_t fields[FIELD_LIMIT] = { 0 };
+
+	read_fields(fields, slots, size);
+	drain_device_counter(d, track, slots->name, fields[FIELD_INTEGER]);
+}
+
 /* The same for a stream of a device, whose work has no place among the calls of the thread that saw it end. */
 static bool take_stream(struct drain *d, struct drain_process *p, struct event_slot *slots, size_t size)
 {
@@ -116,6 +144,8 @@ static bool take_stream(struct drain *d, struct drain_process *p, struct event_s
 
 	if (track == NO_TRACK)
 		return false;
+	if (slots->kind == EVENT_COUNTER)
+		note_counter(d, track, slots, size);
 	slots->flags &= (uint16_t)~(EVENT_FLAG_STREAM | EVENT_FLAG_THREAD | EVENT_FLAGS(0, 31u, 31u));
 	slots->value = slots->aux = 0;
 	return set_aside(&d->aside, track, TRACK_STREAM, false, slots, size);
@@ -123,50 +153,25 @@ static bool take_stream(struct drain *d, struct drain_process *p, struct event_s
 
 /* ---- The one loss that a program may tell ------------------------------------ */
 
-struct unseen {
-	uint64_t duration, count, reason;
-};
-
-static void read_fields(struct unseen *u, const uint8_t *list, size_t size)
-{
-	uint16_t total, length;
-	uint64_t value;
-
-	memcpy(&total, list, 2);
-	size = total < size - 2 ? total : size - 2;
-	for (list += 2; size >= 3; list += 3 + length, size -= 3 + (size_t)length) {
-		memcpy(&length, list + 1, 2);
-		if (length > size - 3)
-			return;
-		if (length != 8)
-			continue;
-		memcpy(&value, list + 3, 8);
-		if (list[0] == FIELD_DURATION)
-			u->duration = value;
-		else if (list[0] == FIELD_COUNT)
-			u->count = value;
-		else if (list[0] == FIELD_REASON)
-			u->reason = value;
-	}
-}
-
 /* For a while it did not look at its calls, and nobody knows how many there were. */
 static bool take_unseen(struct drain *d, struct drain_process *p, const struct event_slot *slots, size_t size)
 {
-	struct unseen u = { .duration = EVENT_FLAGS_VALUE(slots->flags) == FIELD_DURATION ? slots->value : 0 };
+	uint64_t fields[FIELD_LIMIT] = { [FIELD_DURATION] = EVENT_FLAGS_VALUE(slots->flags) == FIELD_DURATION ? slots->value : 0 };
+	uint64_t duration;
 	struct event_slot out[DRAIN_LOST_SLOTS];
 	uint32_t track;
 
 	if (EVENT_FLAGS_PHASE(slots->flags) != PHASE_COMPLETE || size < DRAIN_LOST_SLOTS)
 		return false;
-	read_fields(&u, (const uint8_t *)(slots + 1), (size - 1) * sizeof *slots);
-	if (u.reason != LOST_UNSEEN || u.count != 0)
+	read_fields(fields, slots, size);
+	duration = fields[FIELD_DURATION];
+	if (fields[FIELD_REASON] != LOST_UNSEEN || fields[FIELD_COUNT] != 0)
 		return false;
 	track = drain_wide_track(d, p);
-	drain_put_lost(out, slots->time, u.duration, 0, LOST_UNSEEN);
+	drain_put_lost(out, slots->time, duration, 0, LOST_UNSEEN);
 	if (track == NO_TRACK || !set_aside(&d->aside, track, TRACK_PROCESS, false, out, DRAIN_LOST_SLOTS))
 		return false;
-	d->unseen_ticks = u.duration > UINT64_MAX - d->unseen_ticks ? UINT64_MAX : d->unseen_ticks + u.duration;
+	d->unseen_ticks = duration > UINT64_MAX - d->unseen_ticks ? UINT64_MAX : d->unseen_ticks + duration;
 	return true;
 }
 

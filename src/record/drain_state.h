@@ -98,6 +98,8 @@ struct drain_device {
 	char *text;
 	size_t size;
 	bool outside; /* by who looks at devices from outside */
+	uint32_t track; /* of how it is, as doors tell; plus 1 */
+	struct nvml_look look; /* the last that they told */
 };
 
 struct drain {
@@ -172,6 +174,8 @@ void drain_tasks_resume(struct drain *d, struct drain_process *p);
 /* drain_stream.c: streams of devices and their tracks. */
 /* The track of the stream that a slot (with EVENT_FLAG_STREAM) belongs to, made when it is new; NO_TRACK when there is none. */
 uint32_t drain_stream(struct drain *d, struct drain_process *p, const struct event_slot *slot);
+/* A counter on such a track, kept if it is of how a device is. */
+void drain_device_counter(struct drain *d, uint32_t track, uint32_t name, uint64_t value);
 void drain_streams_resume(struct drain *d, struct drain_process *p);
 /* The track of a thread that has been told of and has no ring; NO_TRACK.  Take: it has got one. */
 uint32_t drain_told_thread(const struct drain_process *p, uint32_t tid);

@@ -185,6 +185,45 @@ bool drain_device_described(const struct drain *d, const char *uuid)
 	return find_uuid(d, (struct trace_text){ uuid, strlen(uuid) }, false) >= 0;
 }
 
+/* The last readings, with the names that samples from outside have. */
+void drain_device_counter(struct drain *d, uint32_t track, uint32_t name, uint64_t value)
+{
+	size_t size;
+	const char *text = drain_text(d, name, &size);
+
+	for (uint32_t i = 0; i < d->device_count; i++)
+		for (unsigned k = 0; k < NVML_VALUE_COUNT && d->devices[i].track == track + 1; k++)
+			if (text_is((struct trace_text){ text, size }, nvml_value_name(k))) {
+				d->devices[i].look.values[k] = value;
+				d->devices[i].look.present |= 1u << k;
+			}
+}
+
+static void fill_row(const struct drain_device *device, struct gpu_row *row)
+{
+	struct trace_text text = { device->text, device->size };
+	struct line line;
+
+	row->there = row->looked = row->used = true;
+	row->look = device->look;
+	while (next_line(&text, &line)) {
+		char *to = text_is(line.key, "uuid") ? row->uuid : text_is(line.key, "name") ? row->name : NULL;
+
+		if (to)
+			snprintf(to, NVML_TEXT, "%.*s", line.value.size < NVML_TEXT ? (int)line.value.size : (int)NVML_TEXT - 1, line.value.data);
+	}
+}
+
+void drain_told_gpus(const struct drain *d, struct gpu_table *ret)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < d->device_count && count < NVML_DEVICES; i++)
+		if (d->devices[i].look.present)
+			fill_row(&d->devices[i], &ret->gpus[count++]);
+	ret->told = count > 0;
+}
+
 bool drain_has_cuda(const struct drain *d)
 {
 	for (uint32_t i = 0; i < d->device_count; i++) {
@@ -212,11 +251,31 @@ static struct trace_text cut_device(struct trace_text *text)
 }
 
 /* Not a stream, but all of a device.  What is seen of it from outside has tracks of the same kind, with the serial 0. */
-static void make_wide(struct trace_track *entry, uint32_t number)
+static void make_wide(struct trace_track *entry, uint32_t number, struct trace_text of)
 {
 	entry->kind = TRACK_DEVICE;
 	entry->os_id = entry->device < 0 ? 0 : (uint64_t)entry->device;
 	entry->serial = number + 1;
+	if (text_is(of, "device"))
+		entry->process = -1;
+}
+
+/* How a device is may be told by several processes, and has one track. */
+static uint32_t device_track(struct drain *d, struct trace_track *entry)
+{
+	struct drain_device *device = NULL;
+
+	for (uint32_t i = 0; i < d->device_count && !device; i++)
+		if (d->devices[i].id == entry->device)
+			device = &d->devices[i];
+	if (device && device->track)
+		return device->track - 1;
+	entry->id = d->next_track++;
+	entry->serial = 0;
+	(void)trace_writer_track(d->writer, entry);
+	if (device)
+		device->track = entry->id + 1;
+	return entry->id;
 }
 
 static uint32_t new_stream(struct drain *d, struct drain_process *p, uint32_t number, struct trace_text text)
@@ -231,8 +290,10 @@ static uint32_t new_stream(struct drain *d, struct drain_process *p, uint32_t nu
 		else if (text_is(line.key, "name"))
 			entry.name = trace_writer_string(d->writer, line.value.data, line.value.size);
 		else if (text_is(line.key, "of"))
-			make_wide(&entry, number);
+			make_wide(&entry, number, line.value);
 	}
+	if (entry.process < 0)
+		return device_track(d, &entry);
 	entry.id = d->next_track++;
 	(void)trace_writer_track(d->writer, &entry);
 	return entry.id;

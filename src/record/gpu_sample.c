@@ -45,6 +45,9 @@ struct gpu_samples {
 	bool all;       /* nobody tells which ones are used */
 	bool numbers_hold; /* the driver's numbers of processes are ours: in a container they often are the host's */
 	bool anybody;   /* the driver has named a process, of whomever */
+	bool answered;  /* it has told how a GPU is */
+	bool failed;    /* it has not, of any, and will not */
+	uint32_t over;  /* GPUs that there is no use in asking */
 	struct gpu gpus[NVML_DEVICES];
 	struct process_track *processes;
 	size_t process_count, process_capacity;
@@ -323,14 +326,35 @@ static void take_sample(struct gpu_samples *s, const struct gpu_packet *p)
 	keep(s, p);
 }
 
+/* There is nothing to be had of this GPU any more, or of any. */
+static void take_status(struct gpu_samples *s, const struct gpu_packet *p)
+{
+	uint32_t there = 0;
+
+	for (uint32_t i = 0; i < NVML_DEVICES; i++)
+		there += s->table.gpus[i].there;
+	s->over += p->device < NVML_DEVICES;
+	s->failed = !s->answered && (p->device == NVML_DEVICES || s->over == there);
+}
+
 static void take_all(struct gpu_samples *s, bool last, struct error *err)
 {
 	while (gpu_sampler_take(&s->sampler, &s->packet)) {
 		gpu_table_take(&s->table, &s->packet);
+		s->answered |= s->packet.kind == GPU_PACKET_SAMPLE;
 		if (s->packet.kind == GPU_PACKET_SAMPLE)
 			take_sample(s, &s->packet);
+		else if (s->packet.kind == GPU_PACKET_STATUS)
+			take_status(s, &s->packet);
 	}
 	decide(s, last, err);
+	if (s->failed)
+		drain_told_gpus(s->drain, &s->table);
+}
+
+bool gpu_samples_failed(const struct gpu_samples *s)
+{
+	return s->failed;
 }
 
 int gpu_samples_start(struct gpu_samples **ret, struct drain *drain, struct trace_writer *writer, enum clock_source clock, pid_t root)

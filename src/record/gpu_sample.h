@@ -23,6 +23,9 @@ void gpu_samples_pass(struct gpu_samples *samples, struct error *err);
 void gpu_samples_finish(struct gpu_samples *samples, struct error *err);
 void gpu_samples_free(struct gpu_samples *samples);
 
+/* The driver tells nothing about any GPU, and it is not worth asking again: doors may. */
+bool gpu_samples_failed(const struct gpu_samples *samples);
+
 struct gpu_sample_totals {
 	uint64_t samples; /* that were written; one is of one GPU */
 	uint64_t dropped; /* for lack of room, or of a track */

@@ -21,6 +21,7 @@ struct gpu_row {
 
 struct gpu_table {
 	struct gpu_row gpus[NVML_DEVICES]; /* as the driver numbers them */
+	bool told; /* by a door, since the driver could not be asked from outside */
 	char why[GPU_WHY_SIZE]; /* why there is nothing, or nothing more, of some or all GPUs: a sentence; "" */
 };
 

@@ -318,11 +318,14 @@ static void sample_gpus(struct recorder *r, int64_t now)
 {
 	if (!r->samples && r->gpu.use.used && !r->samples_tried && r->options->gpu != CONFIG_GPU_OFF) {
 		r->samples_tried = true;
-		(void)gpu_samples_start(&r->samples, r->drain, r->writer, r->clock, r->root);
+		if (gpu_samples_start(&r->samples, r->drain, r->writer, r->clock, r->root) != 0)
+			atomic_store(&r->session.page->gpus_unsampled, 1);
 	}
 	if (!r->samples || now - r->last_samples_ns < SAMPLES_NS)
 		return;
 	gpu_samples_pass(r->samples, trouble_of(r));
+	if (gpu_samples_failed(r->samples))
+		atomic_store(&r->session.page->gpus_unsampled, 1);
 	r->last_samples_ns = now;
 }
 

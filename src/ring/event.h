@@ -157,6 +157,7 @@ _Static_assert(sizeof(struct event_slot) == 32, "slots are 32 bytes");
  * or instead of the last two
  *
  *      of=process           all of the device, as far as this process uses it: its memory
+ *      of=device            all of the device, whoever uses it: its clocks, its power
  *
  * Or it is something that another thread tells of a thread of the process ("thread=ID" alone) or of the process as a whole
  * ("process"), and goes to that one's track.

@@ -84,6 +84,7 @@ struct session_page {
 	char boot_id[40]; /* ticks mean something within one boot */
 	int64_t start_ticks;
 	_Alignas(64) _Atomic uint32_t closed; /* the recorder has ended: detach */
+	_Atomic uint32_t gpus_unsampled; /* the driver tells the recorder nothing about GPUs: a door may ask */
 	_Alignas(64) _Atomic uint32_t chunks_used;
 	_Atomic uint32_t processes;         /* numbers given out */
 	_Atomic uint64_t refused_processes; /* processes that could not make their file */

@@ -265,3 +265,10 @@ bool inferscope_joined(void)
 
 	return session && !atomic_load_explicit(&session->closed, memory_order_relaxed);
 }
+
+bool inferscope_gpus_unsampled(void)
+{
+	struct session_page *session = inferscope_runtime.session;
+
+	return session && atomic_load_explicit(&session->gpus_unsampled, memory_order_relaxed);
+}

@@ -100,6 +100,8 @@ void inferscope_open_unmap(struct runtime_thread *thread);
 /* Joins the session that the environment names, if that has not been done. */
 void inferscope_load(void);
 bool inferscope_joined(void);
+/* The recorder wants to know how GPUs are, and cannot find out. */
+bool inferscope_gpus_unsampled(void);
 
 /* Makes this process's file.  False: it cannot be had, nothing is recorded. */
 bool inferscope_attach_process(void);

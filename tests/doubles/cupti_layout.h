@@ -204,6 +204,15 @@ uint32_t layout_version(int release);
 	FIELD(ENVIRONMENT, timestamp, 8, 8, 0) \
 	FIELD(ENVIRONMENT, environmentKind, 16, 4, 0) \
 	FIELD(ENVIRONMENT, data, 20, 20, 0) \
+	FIELD(ENVIRONMENT, smClock, 20, 4, 0) \
+	FIELD(ENVIRONMENT, memoryClock, 24, 4, 0) \
+	FIELD(ENVIRONMENT, pcieLinkGen, 28, 4, 0) \
+	FIELD(ENVIRONMENT, pcieLinkWidth, 32, 4, 0) \
+	FIELD(ENVIRONMENT, clocksThrottleReasons, 36, 4, 0) \
+	FIELD(ENVIRONMENT, gpuTemperature, 20, 4, 0) \
+	FIELD(ENVIRONMENT, power, 20, 4, 0) \
+	FIELD(ENVIRONMENT, powerLimit, 24, 4, 0) \
+	FIELD(ENVIRONMENT, fanSpeed, 20, 4, 0) \
 	FIELD(NAME, objectKind, 4, 4, 0) \
 	FIELD(NAME, objectId, 8, 12, 0) \
 	FIELD(NAME, name, 24, 8, 0) \

@@ -173,22 +173,46 @@ void on_overhead(const struct overhead_info *info)
 	}
 }
 
-/* Speed, temperature and power of each device, as NVML's double has them by default. */
+/* What a device tells at one time.  All but the limit, the link and the fan's are other numbers each time. */
+static void fill_environment(struct record r, uint32_t device, uint32_t kind, uint32_t turn)
+{
+	if (kind == 1) {
+		PUT(r, ENVIRONMENT, smClock, 1410 + 15 * (turn % 8) + device);
+		PUT(r, ENVIRONMENT, memoryClock, 1215 + turn % 3);
+		PUT(r, ENVIRONMENT, pcieLinkGen, 5);
+		PUT(r, ENVIRONMENT, pcieLinkWidth, 16);
+		PUT(r, ENVIRONMENT, clocksThrottleReasons, setting_number("DOUBLE_REASONS", 4 * (turn % 2)));
+	} else if (kind == 2) {
+		PUT(r, ENVIRONMENT, gpuTemperature, 61 + turn % 5 + 10 * device);
+	} else if (kind == 3) {
+		PUT(r, ENVIRONMENT, power, 250000 + 1000 * (turn % 16) + device);
+		PUT(r, ENVIRONMENT, powerLimit, 400000);
+	} else {
+		PUT(r, ENVIRONMENT, fanSpeed, device ? 0 : 30);
+	}
+}
+
+/* Speed, temperature, power and cooling of each device. */
 void write_environment(struct client *client)
 {
-	struct record r;
+	static _Atomic uint32_t turns;
 	const struct double_driver *table = driver();
-	int count = table ? table->device_count() : 0;
+	uint32_t count = table ? (uint32_t)table->device_count() : 0, turn = turns++, data[5];
+	uint64_t time;
+	struct record r;
 
-	for (int i = 0; i < 3 * count; i++) {
+	for (uint32_t i = 0; i < 4 * count; i++) {
 		if (!record_begin(client, KIND_ENVIRONMENT, &r, NULL))
 			return;
-		PUT(r, ENVIRONMENT, deviceId, i / 3);
-		PUT(r, ENVIRONMENT, timestamp, client_now(client));
-		PUT(r, ENVIRONMENT, environmentKind, i % 3 + 1);
-		put(r, AT_ENVIRONMENT_data, 4, (uint64_t[]){ 1410, 61, 250000 }[i % 3]);
-		put(r, AT_ENVIRONMENT_data + 4, 4, (uint64_t[]){ 1215, 0, 400000 }[i % 3]);
+		time = client_now(client);
+		PUT(r, ENVIRONMENT, deviceId, i / 4);
+		PUT(r, ENVIRONMENT, timestamp, time);
+		PUT(r, ENVIRONMENT, environmentKind, i % 4 + 1);
+		fill_environment(r, i / 4, i % 4 + 1, turn);
+		memcpy(data, r.at + AT_ENVIRONMENT_data, sizeof(data));
 		record_end();
+		table->truth("\"what\":\"environment\",\"device\":%u,\"kind\":%u,\"data\":[%u,%u,%u,%u,%u],\"record_start\":%llu", i / 4, i % 4 + 1,
+			data[0], data[1], data[2], data[3], data[4], (unsigned long long)time);
 	}
 }
 

@@ -661,6 +661,60 @@ static void streams_have_their_tracks(void **state)
 	trace_reader_close(reader);
 }
 
+static void emit_counter(struct ring_producer *p, uint64_t time, uint32_t id, uint8_t value, uint32_t stream, uint32_t description)
+{
+	uint8_t bytes[32] = { 11, 0, FIELD_INTEGER, 8, 0, value };
+	slot_word *slot = ring_producer_group(p, 2);
+	uint64_t words[4];
+
+	memcpy(words, bytes, sizeof words);
+	ring_slot_write(slot, time, description, ring_word_names(id, stream),
+			ring_word_rest(EVENT_CPU_UNKNOWN, 0, EVENT_COUNTER, 1, EVENT_FLAGS(PHASE_INSTANT, 0, 0) | EVENT_FLAG_STREAM));
+	ring_slot_write(slot + 4, words[0], words[1], words[2], words[3]);
+	ring_publish_group(p, 2, 1);
+}
+
+/* How a device is, by whichever process: one track, which is of no process; and the last of it for who shows it. */
+static void devices_tell_how_they_are(void **state)
+{
+	struct gpu_table table = { .gpus = { { .there = false } } };
+	const struct trace_track *track;
+	struct drain_totals drained;
+	struct trace_reader *reader;
+	struct totals totals;
+
+	(void)state;
+	start(8, OVERFLOW_WRAP);
+	for (uint8_t i = 0; i < 2; i++) {
+		struct ring_memory *memory = attach(i, i ? PROCESS_FORKED : 0); /* whose names are its parent's */
+		uint32_t serial = 0, described = name(memory, DEVICE "\nuuid=GPU-1\n\nof=device");
+		struct ring_producer *p = ring_producer_open(memory, 0, 0, &serial);
+
+		emit_counter(p, 10 + i, name(memory, "temperature_c"), 60 + i, 0, described);
+		emit_counter(p, 10 + i, name(memory, "fan_percent"), 30, 0, described);
+	}
+	drain_pass(drain, NULL);
+	drain_told_gpus(drain, &table);
+	assert_true(table.told && table.gpus[0].looked && !table.gpus[1].looked);
+	assert_string_equal(table.gpus[0].uuid, "GPU-1");
+	assert_string_equal(table.gpus[0].name, "made GPU");
+	assert_int_equal(table.gpus[0].look.present, 1u << NVML_TEMPERATURE);
+	assert_in_range(table.gpus[0].look.values[NVML_TEMPERATURE], 60, 61);
+	reader = finish(&drained, &totals);
+	assert_int_equal(drained.recorded, 4);
+	assert_int_equal(trace_reader_device_count(reader), 1);
+	for (uint32_t i = 0; i < trace_reader_track_count(reader); i++) {
+		track = trace_reader_track(reader, i);
+		if (totals.by_track[i]) {
+			assert_int_equal(totals.by_track[i], 4);
+			assert_int_equal(track->kind, TRACK_DEVICE);
+			assert_int_equal(track->process, -1);
+			assert_int_equal(track->device, 0);
+		}
+	}
+	trace_reader_close(reader);
+}
+
 /* The recorder is killed after it has met a stream and all of a device, and has seen the device from outside: what comes later of
  * them goes to the tracks that they had. */
 static void recovery_knows_streams(void **state)
@@ -960,6 +1014,7 @@ int main(void)
 		cmocka_unit_test(tasks_have_their_tracks),
 		cmocka_unit_test(a_task_s_events_keep_their_fields),
 		cmocka_unit_test(streams_have_their_tracks),
+		cmocka_unit_test(devices_tell_how_they_are),
 		cmocka_unit_test(recovery_knows_streams),
 		cmocka_unit_test(no_task_loses_an_event),
 		cmocka_unit_test(tasks_without_a_track_are_counted),

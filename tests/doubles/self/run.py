@@ -95,6 +95,13 @@ STRUCTS = {"KERNEL": ("Kernel", 10), "MEMCPY": ("Memcpy", 1), "MEMCPY2": ("Memcp
            "MODULE": ("Module", 27), "HOSTLAUNCH": ("HostLaunch", 58)}
 
 
+# Fields that are inside of others.
+INSIDE = {"ENVIRONMENT": {"smClock": "data.speed.smClock", "memoryClock": "data.speed.memoryClock", "pcieLinkGen": "data.speed.pcieLinkGen",
+                          "pcieLinkWidth": "data.speed.pcieLinkWidth", "clocksThrottleReasons": "data.speed.clocksThrottleReasons",
+                          "gpuTemperature": "data.temperature.gpuTemperature", "power": "data.power.power",
+                          "powerLimit": "data.power.powerLimit", "fanSpeed": "data.cooling.fanSpeed"}}
+
+
 def generated(header, source):
     """Checks of every field of our table that the newest struct of its kind in this header is long enough to have."""
     names = set(re.findall(r"\}\s*CUpti_Activity(\w+);", header))
@@ -106,6 +113,10 @@ def generated(header, source):
             lines.append(f'check_size("{record}", {kind}, sizeof({newest[record]}));')
     for record, field, offset, _, since in re.findall(r"FIELD\((\w+), (\w+), (\d+), (\d+), (\d+)\)", source):
         if record not in newest:
+            continue
+        inside = INSIDE.get(record, {}).get(field)
+        if inside:
+            lines.append(f'check("{record}", "{field}", {offset}, offsetof({newest[record]}, {inside}));')
             continue
         body = re.search(r"\{([^{}]|\{([^{}]|\{[^{}]*\})*\})*\}\s*" + newest[record] + ";", header)[0]
         if re.search(rf"\b{field}\b", body):
