@@ -280,6 +280,7 @@ static void test_figures_are_those_of_the_analysis(void **state)
 	high = number(&r, "\"findings\": [", "gain_high_percent");
 	assert_true(gain > 1);
 	says(&r, "<b>\u2212%.1f %%</b> <span class=\"range\">%.1f to %.1f</span>", gain, low, high);
+	has(&r, "<span class=\"outcome\">With it: ");
 	says(&r, "<span>share %.1f %%</span>", number(&r, "\"findings\": [", "share_percent"));
 	says(&r, "confidence %s (%.2f)</span>", report_confidence(r.a->findings.list[0].confidence),
 	     number(&r, "\"findings\": [", "confidence"));

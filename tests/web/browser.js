@@ -1,6 +1,9 @@
 // The browser of the tests, and pages in it that note everything that must not happen.
+//
+// INFERSCOPE_BROWSER=firefox takes Firefox instead of Chromium, where it is installed.  It is spoken to by WebDriver BiDi, which has
+// less to offer than the protocol of Chromium: what the tests want of it that pages cannot ask for are preferences of a browser.
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -12,11 +15,16 @@ const puppeteer = require("puppeteer-core").default ?? require("puppeteer-core")
 
 const CHROMIUM =
 	process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+const FIREFOX = process.env.FIREFOX ?? ["/usr/bin/firefox", "/usr/bin/firefox-esr"].find(existsSync);
+export const IN_FIREFOX = process.env.INFERSCOPE_BROWSER === "firefox";
 export const VIEWPORT = { width: 1280, height: 800 };
 export const PATIENCE = 30_000; // ms; a page that is not ready by then never will be
 
+// Of a test: it asks for what only the protocol of Chromium has.
+export const chromiumOnly = (why) => ({ skip: IN_FIREFOX ? `not in Firefox: ${why}` : false });
+
 // A profile of its own, no network, no processor for graphics.
-export function launch() {
+function launchChromium() {
 	if (!CHROMIUM) throw new Error("no Chromium here: apt-get install chromium, or set CHROMIUM");
 	return puppeteer.launch({
 		executablePath: CHROMIUM,
@@ -35,23 +43,77 @@ export function launch() {
 	});
 }
 
-let shared;
-
-// The browser that run.js started, or one of our own when a test file is run alone.
-async function browser() {
-	const address = process.env.INFERSCOPE_BROWSER;
-	shared ??= address ? puppeteer.connect({ browserWSEndpoint: address, defaultViewport: VIEWPORT }) : launch();
-	return shared;
+function launchFirefox(preferences) {
+	if (!FIREFOX) throw new Error("no Firefox here: apt-get install firefox-esr, or set FIREFOX");
+	return puppeteer.launch({
+		browser: "firefox",
+		executablePath: FIREFOX,
+		headless: true,
+		defaultViewport: null,
+		protocolTimeout: 30_000,
+		extraPrefsFirefox: { "ui.useOverlayScrollbars": 1, ...preferences },
+	});
 }
 
-// With no storage and no connections of others.
-export const newContext = async () => (await browser()).createBrowserContext();
+// Started once for all files of tests; a Firefox talks to one of them only, so that each has its own.
+export const launch = () => (IN_FIREFOX ? null : launchChromium());
+
+// What pages of these options need of Firefox itself.
+function preferencesOf({ media = {} }) {
+	const preferences = {};
+	if (media["prefers-reduced-motion"]) preferences["ui.prefersReducedMotion"] = 1;
+	if (media["forced-colors"]) preferences["browser.display.document_color_use"] = 2;
+	if (media["prefers-color-scheme"])
+		preferences["layout.css.prefers-color-scheme.content-override"] = media["prefers-color-scheme"] === "dark" ? 0 : 1;
+	return preferences;
+}
+
+const browsers = new Map();
+
+// The browser that run.js started, or one of our own.
+function browser(options) {
+	const address = process.env.INFERSCOPE_BROWSER_ADDRESS;
+	const preferences = IN_FIREFOX ? preferencesOf(options) : {};
+	const key = JSON.stringify(preferences);
+	if (!browsers.has(key)) {
+		if (IN_FIREFOX) browsers.set(key, launchFirefox(preferences));
+		else browsers.set(key, address ? puppeteer.connect({ browserWSEndpoint: address, defaultViewport: VIEWPORT }) : launch());
+	}
+	return browsers.get(key);
+}
+
+// With no storage and no connections of others.  options: media, as open() has it.
+export const newContext = async (options = {}) => (await browser(options)).createBrowserContext();
+
+// What Firefox does not know of what it is asked, it says after it has done the rest.
+const known = (answer) =>
+	answer.catch((error) => {
+		if (!/unknown command/.test(error.message)) throw error;
+	});
+
+// In Firefox what is in a window of its own can be seen; of the tabs of a window, one.
+export async function newPage(context, type = "window") {
+	if (!IN_FIREFOX) return context.newPage();
+	const page = await context.newPage({ type });
+	const { setViewport } = page;
+	page.setViewport = (viewport) => known(setViewport.call(page, viewport));
+	await page.setViewport(VIEWPORT);
+	return page;
+}
 
 // Call after the last test of a file.
 export async function done() {
-	if (!shared) return;
-	const b = await shared;
-	await (process.env.INFERSCOPE_BROWSER ? b.disconnect() : b.close());
+	for (const one of browsers.values()) {
+		const b = await one;
+		await (process.env.INFERSCOPE_BROWSER_ADDRESS ? b.disconnect() : b.close());
+	}
+}
+
+// Firefox does not answer questions about a page while it runs no code at all: the page's own is taken out.
+function withoutCode(file) {
+	const plain = file.replace(/\.html$/, ".plain.html");
+	writeFileSync(plain, readFileSync(file, "utf8").replace("\n<script>", '\n<script type="text/plain">'));
+	return plain;
 }
 
 export const pageFile = (name) => path.join(FOLDER, `${name}.html`);
@@ -67,13 +129,20 @@ export const WATCH = () => {
 // {"forced-colors": "active"} as the browser wants it.
 const features = (media) => Object.entries(media).map(([name, value]) => ({ name, value }));
 
+async function restrict(page, { media, script }) {
+	if (media) await (await page.createCDPSession()).send("Emulation.setEmulatedMedia", { features: features(media) });
+	if (script === false) await page.setJavaScriptEnabled(false);
+	await page.setOfflineMode(true);
+}
+
 // Opens a page in a context of its own (no storage of others).  `trouble` has what was said on the console, thrown, asked of the
 // network or shown as a dialog.  options: file, viewport, script (false: none), media ({feature: value}), hash.
 export async function open(name, options = {}) {
-	const context = await newContext();
-	const page = await context.newPage();
+	const context = await newContext(options);
+	const page = await newPage(context);
 	const trouble = [];
-	const url = pathToFileURL(options.file ?? pageFile(name)).href;
+	const file = options.file ?? pageFile(name);
+	const url = pathToFileURL(IN_FIREFOX && options.script === false ? withoutCode(file) : file).href;
 	page.on("console", (message) => {
 		// the tests read pixels back, the page does not
 		if (["error", "warn", "assert"].includes(message.type()) && !message.text().includes("willReadFrequently"))
@@ -89,11 +158,8 @@ export async function open(name, options = {}) {
 		dialog.dismiss();
 	});
 	if (options.viewport) await page.setViewport({ ...VIEWPORT, ...options.viewport });
-	if (options.media)
-		await (await page.createCDPSession()).send("Emulation.setEmulatedMedia", { features: features(options.media) });
-	if (options.script === false) await page.setJavaScriptEnabled(false);
-	else await page.evaluateOnNewDocument(WATCH);
-	await page.setOfflineMode(true);
+	if (!IN_FIREFOX) await restrict(page, options);
+	if (options.script !== false) await page.evaluateOnNewDocument(WATCH);
 	await page.goto(url + (options.hash ?? ""), { waitUntil: "domcontentloaded", timeout: PATIENCE });
 	if (options.script !== false) await ready(page, trouble);
 	return { page, trouble, url, context, close: () => context.close(), quiet: () => quiet(page, trouble) };
@@ -117,6 +183,12 @@ export const pause = (ms) =>
 	new Promise((resolve) => {
 		setTimeout(resolve, ms);
 	});
+
+// Until a function of the page says yes.  (waitForFunction() would be an eval() in Firefox, against the page's policy.)
+export async function until(page, test, ...values) {
+	for (const end = Date.now() + PATIENCE; !(await page.evaluate(test, ...values)); await pause(50))
+		if (Date.now() > end) throw new Error(`never: ${test} ${JSON.stringify(values)}`);
+}
 
 // Two animation frames: what was asked for has been drawn.
 export const settle = (page) =>

@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import path from "node:path";
 import readline from "node:readline";
-import { PATIENCE, VIEWPORT, WATCH, newContext, ready } from "./browser.js";
+import { IN_FIREFOX, PATIENCE, VIEWPORT, WATCH, newContext, newPage, ready, until } from "./browser.js";
 import { INFERSCOPE } from "./traces.js";
 
 const SERVER = path.join(path.dirname(INFERSCOPE), "tests", "programs", "live_server");
@@ -48,8 +48,8 @@ export async function serve(options = {}) {
 
 // A live page in a context of its own, or in that of others.
 export async function look(url, options = {}) {
-	const context = options.context ?? (await newContext());
-	const page = await context.newPage();
+	const context = options.context ?? (await newContext(options.theme ? { media: { "prefers-color-scheme": options.theme } } : {}));
+	const page = await newPage(context, options.visible === false ? "tab" : "window");
 	const trouble = [];
 	page.on("console", (message) => {
 		if (["error", "warn", "assert"].includes(message.type())) trouble.push(`console: ${message.text()}`);
@@ -64,8 +64,9 @@ export async function look(url, options = {}) {
 		dialog.dismiss();
 	});
 	await page.setViewport({ ...VIEWPORT, ...options.viewport });
-	if (options.theme) await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: options.theme }]);
-	if (options.visible !== false) await (await page.createCDPSession()).send("Emulation.setFocusEmulationEnabled", { enabled: true });
+	if (!IN_FIREFOX && options.theme) await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: options.theme }]);
+	if (!IN_FIREFOX && options.visible !== false)
+		await (await page.createCDPSession()).send("Emulation.setFocusEmulationEnabled", { enabled: true });
 	await page.evaluateOnNewDocument(WATCH);
 	await page.goto(url, { waitUntil: "domcontentloaded", timeout: PATIENCE });
 	await ready(page, trouble);
@@ -75,7 +76,7 @@ export async function look(url, options = {}) {
 		context,
 		facts: () => page.evaluate(() => window.inferscopeLive.facts()),
 		status: () => page.$eval("#connection", (element) => element.textContent),
-		until: (test, ...values) => page.waitForFunction(test, { timeout: PATIENCE, polling: 50 }, ...values),
+		until: (test, ...values) => until(page, test, ...values),
 		quiet: async () => [...trouble, ...(await page.evaluate(() => window.seenByTest.violations))],
 		close: () => context.close(),
 	};

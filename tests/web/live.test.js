@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { done, memory, pause, settle } from "./browser.js";
+import { chromiumOnly, done, memory, pause, settle } from "./browser.js";
 import { look, serve, stopAll } from "./live.js";
 
 after(async () => {
@@ -89,6 +89,23 @@ test("a tab that cannot be seen has no stream, and knows all of it when it is se
 	await server.stop();
 });
 
+test("a page that is about to be left has no stream, and has it again if it stays", async () => {
+	const server = await serve();
+	const shown = await look(server.url);
+	await server.say("run 100");
+	await shown.until(reached, 3);
+	const { link, leads, sequence } = await shown.page.evaluate(() => {
+		window.dispatchEvent(new Event("beforeunload"));
+		return window.inferscopeLive.facts();
+	});
+	assert.deepEqual({ link, leads }, { link: "hidden", leads: false });
+	await shown.until(reached, sequence + 10);
+	assert.equal(await shown.status(), "Live.");
+	assert.deepEqual(await shown.quiet(), []);
+	await shown.close();
+	await server.stop();
+});
+
 test("a server that is killed and comes back finds its page", async () => {
 	const server = await serve({ token: "a-token-that-stays" });
 	const shown = await look(server.url);
@@ -112,7 +129,7 @@ test("a server that is killed and comes back finds its page", async () => {
 	await other.stop();
 });
 
-test("an hour takes no more memory than a minute", async (t) => {
+test("an hour takes no more memory than a minute", chromiumOnly("memory cannot be asked for"), async (t) => {
 	const server = await serve();
 	const shown = await look(server.url);
 	// On a busy machine the page gets all of the newest now and then instead of everything.

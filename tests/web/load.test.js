@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { after, test } from "node:test";
-import { done, memory, open, pageFile } from "./browser.js";
+import { chromiumOnly, done, memory, open, pageFile } from "./browser.js";
 import { analysis } from "./traces.js";
 
 const SLACK = 3; // this machine may be busy
@@ -47,7 +47,7 @@ test("nothing is asked of the network, said on the console, or against the polic
 	assert.deepEqual(await shown.quiet(), []);
 });
 
-test("it takes less than 120 MB", async (t) => {
+test("it takes less than 120 MB", chromiumOnly("memory cannot be asked for"), async (t) => {
 	const heap = await memory(shown.page);
 	t.diagnostic(`heap = ${(heap / 1e6).toFixed(0)} MB`);
 	assert.ok(heap < 120e6, `${heap} bytes`);

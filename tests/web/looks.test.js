@@ -109,6 +109,19 @@ test("verdict, gain, bar and findings are above the fold", async () => {
 	await one.close();
 });
 
+test("what is beside each other under the verdict takes the room of its words", async () => {
+	const one = await open("small");
+	const loose = await one.page.$$eval(".lede > :not(.badge)", (all) =>
+		all.map((part) => {
+			const words = document.createRange();
+			words.selectNodeContents(part);
+			return part.getBoundingClientRect().width - words.getBoundingClientRect().width;
+		}),
+	);
+	assert.ok(loose.length >= 2 && loose.every((room) => Math.abs(room) < 2), loose.join(" "));
+	await one.close();
+});
+
 // ---- colours ----
 
 const channel = (c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);

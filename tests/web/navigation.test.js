@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { done, middle, open, settle } from "./browser.js";
+import { done, middle, open, settle, until } from "./browser.js";
 import { decode } from "./decoder.js";
 import { html } from "./traces.js";
 
@@ -54,7 +54,7 @@ test("the wheel scrolls the page and leaves the view alone", async () => {
 		scrolled = await page.evaluate(() => scrollY);
 	await page.mouse.move(x, y);
 	for (let i = 0; i < 10; i += 1) await page.mouse.wheel({ deltaY: 200 });
-	await page.waitForFunction((from) => scrollY > from + 50, { timeout: 3000 }, scrolled);
+	await until(page, (from) => scrollY > from + 50, scrolled);
 	assert.deepEqual(await view(), first);
 });
 

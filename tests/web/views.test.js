@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { done, middle, open, pause, settle } from "./browser.js";
+import { chromiumOnly, done, middle, open, pause, settle } from "./browser.js";
 import { decode } from "./decoder.js";
 import { html } from "./traces.js";
 import * as words from "./words.js";
@@ -141,7 +141,7 @@ test("a step is gone to by a click", async () => {
 	assert.ok(step >= 12 && step <= 35, `step ${step}, ${JSON.stringify(view)}`);
 });
 
-test("two fingers zoom the timeline and do not scroll the page", async () => {
+test("two fingers zoom the timeline and do not scroll the page", chromiumOnly("fingers are events of Chromium's protocol"), async () => {
 	await page.evaluate(
 		(from, to) => window.inferscope.setView(from, to),
 		model.duration_ns * 0.2,

@@ -21,6 +21,7 @@
 const LOCK = 'inferscope-stream';
 const WAITS_MS = [500, 1000, 2000, 4000, 5000];
 const REFUSED_MS = 10000;
+const STAYS_MS = 1000;
 
 /** @param {unknown} value @returns {value is Message} */
 function isMessage(value) {
@@ -47,6 +48,7 @@ export class Stream {
 		this.channel?.addEventListener('message', (event) => this.heard(event.data));
 		this.over = false;
 		document.addEventListener('visibilitychange', () => this.seenOrNot());
+		window.addEventListener('beforeunload', () => this.leave());
 		if (!document.hidden)
 			this.open();
 	}
@@ -59,6 +61,14 @@ export class Stream {
 			this.close('hidden');
 		else
 			this.open();
+	}
+
+	/** A stream that a reload interrupts is an error on Firefox's console. Whoever stays after all begins again. */
+	leave() {
+		if (this.over)
+			return;
+		this.close('hidden');
+		this.timer = window.setTimeout(() => this.seenOrNot(), STAYS_MS);
 	}
 
 	/** Begins, or begins again. */
