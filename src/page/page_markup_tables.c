@@ -3,8 +3,10 @@
  * whoever reads the page without its code.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "page/page_markup.h"
 
 #define ROWS 10
@@ -31,12 +33,9 @@ static void close_table(struct page *p)
 
 /* ---- Devices ------------------------------------------------------------------ */
 
-static void put_device(struct page *p, const struct analysis_device *d)
+/* Opens its row. */
+static void put_device_head(struct page *p, const struct timeline_device *device)
 {
-	const struct device_window *w = d->window;
-	const struct timeline_device *device = &p->a->timeline->devices[d->device];
-	int64_t whole = w->to - w->from;
-
 	page_put(p, "<tr><th scope=\"row\">%u", device->index);
 	if (device->rank >= 0)
 		page_put(p, ", rank %" PRId64, device->rank);
@@ -44,7 +43,16 @@ static void put_device(struct page *p, const struct analysis_device *d)
 		page_put(p, " ");
 		page_string(p, device->name);
 	}
-	page_put(p, "</th><td>%s</td><td>%.3f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td><td>", d->window_name, report_ms(whole),
+	page_put(p, "</th>");
+}
+
+static void put_device(struct page *p, const struct analysis_device *d)
+{
+	const struct device_window *w = d->window;
+	int64_t whole = w->to - w->from;
+
+	put_device_head(p, &p->a->timeline->devices[d->device]);
+	page_put(p, "<td>%s</td><td>%.3f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td><td>", d->window_name, report_ms(whole),
 		 report_percent(device_window_compute(w), whole), report_percent(device_window_exposed_communication(w), whole),
 		 report_percent(device_window_exposed_copy(w), whole));
 	if (d->idle_low != d->idle_high)
@@ -68,17 +76,106 @@ static void put_ranks(struct page *p)
 		page_put(p, "<p>Rank %" PRId64 " arrives last more often than any other.</p>\n", c->straggler);
 }
 
-static void put_devices(struct page *p)
+static void put_shares(struct page *p)
 {
 	if (p->a->device_count == 0)
 		return;
-	page_put(p, "<section id=\"devices\" aria-labelledby=\"devices-heading\">\n<h2 id=\"devices-heading\">Devices</h2>\n");
 	OPEN_TABLE(p, "Shares of their time", "device", "window", "ms", "compute %", "exposed communication %", "exposed copies %",
 		   "idle %");
 	for (size_t i = 0; i < p->a->device_count && i < DEVICES; i++)
 		put_device(p, &p->a->devices[i]);
 	close_table(p);
 	put_ranks(p);
+}
+
+/* ---- What the driver says of them ----------------------------------------------- */
+
+/* What a GPU does not tell is no number. */
+static void put_figure(struct page *p, double value, int decimals)
+{
+	if (isfinite(value))
+		page_put(p, "<td>%.*f</td>", decimals, value);
+	else
+		page_put(p, "<td>-</td>");
+}
+
+/* "990 of 1980"; without a limit the value alone. */
+static void put_limited(struct page *p, double value, double limit)
+{
+	if (isfinite(value) && isfinite(limit))
+		page_put(p, "<td>%.0f of %.0f</td>", value, limit);
+	else
+		put_figure(p, value, 0);
+}
+
+static bool is_size(double value)
+{
+	return value >= 0 && value < 0x1p63;
+}
+
+static void put_bytes(struct page *p, double value, double limit)
+{
+	char size[32];
+
+	page_put(p, "<td>%s", is_size(value) ? text_byte_size(size, (uint64_t)value) : "-");
+	if (is_size(value) && is_size(limit))
+		page_put(p, " of %s", text_byte_size(size, (uint64_t)limit));
+	page_put(p, "</td>");
+}
+
+static void put_gpu_use(struct page *p, const struct analysis_gpu *g)
+{
+	put_device_head(p, &p->a->timeline->devices[g->device]);
+	page_put(p, "<td>%" PRIu64 "</td>", g->samples);
+	put_figure(p, g->utilization, 1);
+	put_figure(p, g->utilization_max, 1);
+	put_figure(p, g->memory_utilization, 1);
+	put_bytes(p, g->memory_used, g->memory_total);
+	put_bytes(p, g->program_memory, NAN);
+	page_put(p, "</tr>\n");
+}
+
+static void put_gpu_speed(struct page *p, const struct analysis_gpu *g)
+{
+	put_device_head(p, &p->a->timeline->devices[g->device]);
+	put_limited(p, g->sm_clock, g->sm_clock_limit);
+	put_limited(p, g->memory_clock, g->memory_clock_limit);
+	put_limited(p, g->power, g->power_limit);
+	put_figure(p, g->power_max, 0);
+	put_figure(p, g->energy, 1);
+	put_figure(p, g->temperature_max, 0);
+	put_figure(p, 100 * g->throttled, 1);
+	put_figure(p, 100 * g->throttled_power, 1);
+	put_figure(p, 100 * g->throttled_thermal, 1);
+	page_put(p, "</tr>\n");
+}
+
+/* Two tables, since one would be wider than most windows. */
+static void put_gpus(struct page *p)
+{
+	const struct analysis *a = p->a;
+
+	if (a->gpu_count == 0)
+		return;
+	OPEN_TABLE(p, "What the driver says of GPUs: their use", "GPU", "samples", "kernels ran %", "at most %", "memory at work %",
+		   "memory at most", "the program\xe2\x80\x99s at most");
+	for (size_t i = 0; i < a->gpu_count && i < DEVICES; i++)
+		put_gpu_use(p, &a->gpus[i]);
+	close_table(p);
+	OPEN_TABLE(p, "What the driver says of GPUs: clocks, power and heat", "GPU", "clock MHz", "memory clock MHz", "power W", "at most W",
+		   "energy J", "at most \xc2\xb0" "C", "slowed down %", "by power %", "by heat %");
+	for (size_t i = 0; i < a->gpu_count && i < DEVICES; i++)
+		put_gpu_speed(p, &a->gpus[i]);
+	close_table(p);
+}
+
+static void put_devices(struct page *p)
+{
+	if (p->a->device_count == 0 && p->a->gpu_count == 0)
+		return;
+	page_put(p, "<section id=\"devices\" aria-labelledby=\"devices-heading\">\n<h2 id=\"devices-heading\">Devices</h2>\n");
+	put_shares(p);
+	put_gpus(p);
 	page_put(p, "</section>\n");
 }
 

@@ -3,7 +3,8 @@
 	DOUBLE_NVML=util=35/12,power=250000,1.power=90000
 
    A key may have the index of a device before it.  Values: memory_used, memory_reserved (bytes), util (gpu/memory, %), clock
-   (graphics/memory, MHz), max_clock, reasons, power, power_limit (mW), energy (mJ), temperature (C), processes (pid:bytes/pid:bytes).
+   (graphics/memory, MHz), max_clock, reasons, power, power_limit (mW), energy (mJ), temperature (C), processes (pid:bytes/pid:bytes),
+   name.
    Instead of a value: @ and a file that has it, and may be written meanwhile.
    A function of which a fault is asked returns that fault's number. */
 #include "nvml.h"
@@ -214,8 +215,11 @@ nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *text, unsigned int length)
 {
 	nvmlReturn_t result = may_ask(device, text, FAULT_COUNT);
+	char own[128];
 
-	return result ? result : give_text(text, length, GPU_NAME);
+	if (result != OK)
+		return result;
+	return give_text(text, length, text_of(device, "name", own, sizeof(own)) ? own : GPU_NAME);
 }
 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *text, unsigned int length)

@@ -339,6 +339,109 @@ static void test_parts_of_the_bar_add_up(void **state)
 	release(&r);
 }
 
+/* ---- What the driver says of GPUs ------------------------------------------------ */
+
+static uint32_t named_device(struct world *w, uint32_t index, const char *name)
+{
+	struct trace_device device = { .id = w->devices++, .index = index, .kind = 1, .name = world_name(w, name) };
+
+	assert_int_equal(trace_writer_device(w->f.w, &device), 0);
+	return device.id;
+}
+
+static void count(struct world *w, uint32_t track, const char *name, int64_t time, double value)
+{
+	world_put(w, &(struct world_event){ .track = track, .kind = EVENT_COUNTER, .phase = PHASE_INSTANT, .name = name, .time = time,
+					    .value = value });
+}
+
+/* Four samples of all there is, and what a process has there; each figure is unlike the others. */
+static void put_samples(struct world *w, uint32_t device, uint32_t process)
+{
+	static const struct { const char *name; double first, step; } all[] = {
+		{ "memory_used_bytes", 11e9, 1e9 }, { "memory_total_bytes", 24e9, 0 }, { "utilization_percent", 30.25, 10 },
+		{ "memory_utilization_percent", 12.5, 1 }, { "sm_clock_mhz", 990, 2 }, { "sm_clock_limit_mhz", 1980, 0 },
+		{ "memory_clock_mhz", 1215, 0 }, { "memory_clock_limit_mhz", 2619, 0 }, { "clock_reasons", 0, 0x20 },
+		{ "power_mw", 250000, 10000 }, { "power_limit_mw", 400000, 0 }, { "energy_mj", 1000, 12500 }, { "temperature_c", 61, 9 },
+	};
+	uint32_t wide = world_track(w, TRACK_DEVICE, -1, device), own = world_track(w, TRACK_DEVICE, process, device);
+
+	for (int i = 0; i < 4; i++)
+		for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+			count(w, wide, all[k].name, 1000 + 200000000 * i, all[k].first + all[k].step * i);
+	count(w, wide, "clock_reasons", 900000000, 0x4);
+	count(w, own, "memory_used_bytes", 1000, 7e9);
+}
+
+static void test_gpus_are_those_of_the_analysis(void **state)
+{
+	static const char gpus[] = "\"gpus\": [";
+	struct rendered r;
+	uint32_t process;
+
+	(void)state;
+	world_open(&r.w);
+	process = world_process(&r.w, 1, -1);
+	put_samples(&r.w, named_device(&r.w, 3, "A100"), process);
+	count(&r.w, world_track(&r.w, TRACK_DEVICE, -1, named_device(&r.w, 5, NULL)), "temperature_c", 1000, 40);
+	render(&r, "trace.sbt");
+	assert_int_equal(r.a->device_count, 0); /* no work of theirs is in the trace */
+	assert_int_equal(r.a->gpu_count, 2);
+	has(&r, "<h2 id=\"devices-heading\">Devices</h2>");
+	has_not(&r, "Shares of their time");
+	assert_true(number(&r, gpus, "memory_used_max_bytes") == 14e9 && number(&r, gpus, "memory_total_bytes") == 24e9);
+	assert_true(number(&r, gpus, "program_memory_max_bytes") == 7e9);
+	says(&r, "<tr><th scope=\"row\">3 <bdi class=\"name\">A100</bdi></th><td>%.0f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td>"
+		 "<td>14.0 GB of 24.0 GB</td><td>7.0 GB</td></tr>", number(&r, gpus, "samples"), number(&r, gpus, "utilization_percent"),
+	     number(&r, gpus, "utilization_max_percent"), number(&r, gpus, "memory_utilization_percent"));
+	says(&r, "<tr><th scope=\"row\">3 <bdi class=\"name\">A100</bdi></th><td>%.0f of %.0f</td><td>%.0f of %.0f</td>"
+		 "<td>%.0f of %.0f</td><td>%.0f</td><td>%.1f</td><td>%.0f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td></tr>",
+	     number(&r, gpus, "sm_clock_mhz"), number(&r, gpus, "sm_clock_limit_mhz"), number(&r, gpus, "memory_clock_mhz"),
+	     number(&r, gpus, "memory_clock_limit_mhz"), number(&r, gpus, "power_w"), number(&r, gpus, "power_limit_w"),
+	     number(&r, gpus, "power_max_w"), number(&r, gpus, "energy_j"), number(&r, gpus, "temperature_max_c"),
+	     number(&r, gpus, "throttled_percent"), number(&r, gpus, "throttled_power_percent"), number(&r, gpus, "throttled_thermal_percent"));
+	has(&r, "<td>993 of 1980</td><td>1215 of 2619</td><td>265 of 400</td><td>280</td><td>37.5</td><td>88</td><td>80.0</td><td>20.0</td>"
+		"<td>60.0</td></tr>");
+	has(&r, "<tr><th scope=\"row\">5</th><td>1</td><td>-</td><td>-</td><td>-</td><td>-</td><td>-</td></tr>");
+	has(&r, "<tr><th scope=\"row\">5</th><td>-</td><td>-</td><td>-</td><td>-</td><td>-</td><td>40</td><td>-</td><td>-</td><td>-</td></tr>");
+	release(&r);
+}
+
+/* As somebody may write them: what is no size is not shown as one. */
+static void test_figures_of_gpus_that_cannot_be(void **state)
+{
+	struct rendered r;
+	uint32_t track;
+
+	(void)state;
+	world_open(&r.w);
+	track = world_track(&r.w, TRACK_DEVICE, -1, named_device(&r.w, 0, "odd"));
+	for (int i = 0; i < 2; i++) {
+		count(&r.w, track, "memory_used_bytes", 1000 + i, -5);
+		count(&r.w, track, "memory_total_bytes", 1000 + i, 1e300);
+		count(&r.w, track, "utilization_percent", 1000 + i, 1e308); /* of which there is no mean */
+	}
+	render(&r, "trace.sbt");
+	has(&r, "odd</bdi></th><td>2</td><td>-</td><td>10000000000");
+	has(&r, "</td><td>-</td><td>-</td><td>-</td></tr>");
+	has_not(&r, "inf<");
+	has_not(&r, "nan");
+	release(&r);
+}
+
+static void test_no_gpus(void **state)
+{
+	struct rendered r;
+
+	(void)state;
+	world_open(&r.w);
+	put_waits(&r.w, "gemm", "forward");
+	render(&r, "trace.sbt");
+	has(&r, "Shares of their time");
+	has_not(&r, "What the driver says");
+	release(&r);
+}
+
 static void test_hostile_names_are_inert(void **state)
 {
 	static const char *const names[] = {
@@ -352,10 +455,12 @@ static void test_hostile_names_are_inert(void **state)
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		world_open(&r.w);
 		put_waits(&r.w, names[i], names[i]);
+		put_samples(&r.w, named_device(&r.w, 1, names[i]), 0);
 		render(&r, names[i]); /* which checks that there are no tags and attributes but ours */
 		has_not(&r, "\u202e");
 		has_not(&r, "\x1b");
 		has_not(&r, "<script");
+		has(&r, "What the driver says of GPUs: their use");
 		release(&r);
 	}
 }
@@ -481,6 +586,9 @@ int main(void)
 		cmocka_unit_test(test_figures_are_those_of_the_analysis),
 		cmocka_unit_test(test_findings_lead_to_their_examples),
 		cmocka_unit_test(test_parts_of_the_bar_add_up),
+		cmocka_unit_test(test_gpus_are_those_of_the_analysis),
+		cmocka_unit_test(test_figures_of_gpus_that_cannot_be),
+		cmocka_unit_test(test_no_gpus),
 		cmocka_unit_test(test_hostile_names_are_inert),
 		cmocka_unit_test(test_a_long_name_is_cut_and_folded),
 		cmocka_unit_test(test_no_events),

@@ -29,6 +29,7 @@ const SMALL_EDGES = [
 export const EDGES = [...SMALL_EDGES, "lost", "noisy"];
 export const MADE = ["million", "noisy", "small", "hostile", "long_name", "many_names", ...SMALL_EDGES];
 const SBT = ["million", "noisy"]; // read often enough to be worth it
+const DOUBLES = path.join(BUILD, "tests", "doubles");
 
 export const inferscope = (...options) =>
 	exec(INFERSCOPE, options, { maxBuffer: 1 << 30, env: { ...process.env, INFERSCOPE_REPORT: "none" } });
@@ -44,7 +45,7 @@ export function real(name) {
 }
 
 export function traceFile(name) {
-	if (name === "lost" || SBT.includes(name)) return at(`${name}.sbt`);
+	if (name in RECORDED || SBT.includes(name)) return at(`${name}.sbt`);
 	return real(name) ?? at(`${name}.json`);
 }
 
@@ -66,11 +67,32 @@ const makeLost = () =>
 		"30000",
 	);
 
+// What the driver says of GPUs, on the double of NVML: one that is slowed down, one with a name that would like to be more.
+export const GPU_NAME = "\"><img src=x onerror=window.hit=1>&amp;</script>";
+const USES_CUDA = "import ctypes, time; ctypes.CDLL('libcuda.so.1').cuInit(0); time.sleep(1)";
+const makeGpus = () =>
+	exec(
+		INFERSCOPE,
+		["run", "--trace", at("gpus.sbt"), "--report", "none", "--", PYTHON, "-c", USES_CUDA],
+		{
+			env: {
+				...process.env,
+				LD_LIBRARY_PATH: `${path.join(DOUBLES, "driver")}:${path.join(DOUBLES, "nvml")}`,
+				INFERSCOPE_CALLS: "off",
+				DOUBLE_DEVICES: "2",
+				DOUBLE_FAULT: "nvml_energy=3", // which is not supported there
+				DOUBLE_NVML: `0.reasons=0x44,0.clock=990/1215,0.temperature=88,1.util=80/7,1.power=90000,1.name=${GPU_NAME}`,
+			},
+		},
+	);
+
+const RECORDED = { lost: makeLost, gpus: makeGpus };
+
 async function makeTrace(name) {
 	const file = traceFile(name);
 	if (real(name) || !older(file, GENERATOR)) return;
-	if (name === "lost") {
-		await makeLost();
+	if (name in RECORDED) {
+		await RECORDED[name]();
 		return;
 	}
 	await exec(PYTHON, [GENERATOR, FOLDER, name]);
@@ -89,7 +111,7 @@ async function makePage(name) {
 }
 
 // Two at a time.
-export async function prepare(names = [...MADE, "lost", ...["v100-resnet50-loader-0-workers", "h100-owlv2"].filter(real)]) {
+export async function prepare(names = [...MADE, "lost", "gpus", ...["v100-resnet50-loader-0-workers", "h100-owlv2"].filter(real)]) {
 	mkdirSync(FOLDER, { recursive: true });
 	const queue = [...names];
 	const worker = async () => {
