@@ -4,12 +4,26 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "cmd/command.h"
 
 #define ANY_PORT "127.0.0.1:0"
+#define PORT_MAX 65535
+
+/* Whether there is such a host is for who listens to say. */
+bool live_settings_is_address(const char *word)
+{
+	const char *colon = strrchr(word, ':');
+	int64_t port;
+
+	if (strncmp(word, "unix:", 5) == 0)
+		return word[5] != '\0';
+	return colon && !strchr(word, '/') && text_parse_integer(colon + 1, 0, PORT_MAX, &port) == 0;
+}
 
 /* A reader of standard error who does not read is not to hold up what is recorded. */
 static void print_lines(void *arg, const char *text, size_t size)

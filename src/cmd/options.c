@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 
@@ -166,6 +167,17 @@ struct walk {
 	char **argv;
 };
 
+/* Of a value that may be left out: a file that is called so is rather what the command is about. */
+static const char *next_if_value(const struct option_row *row, struct walk *walk)
+{
+	const char *word = walk->at < walk->argc ? walk->argv[walk->at] : "-";
+
+	if (!row->is_value || word[0] == '-' || !row->is_value(word) || access(word, F_OK) == 0)
+		return "";
+	walk->at++;
+	return word;
+}
+
 /* value: what is attached to the option, or NULL. */
 static int take_option(const struct options *o, const struct option_row *row, const char *value, struct walk *walk,
 		       struct error *err)
@@ -181,7 +193,7 @@ static int take_option(const struct options *o, const struct option_row *row, co
 	if (!row->argument)
 		return set_value(o, row, "true", err);
 	if (!value && row->argument[0] == '[')
-		value = "";
+		value = next_if_value(row, walk);
 	if (!value && walk->at < walk->argc)
 		value = walk->argv[walk->at++];
 	if (!value) {

@@ -50,6 +50,7 @@ struct option_row {
 	const char *const *choices; /* NULL-terminated */
 	enum config_key key;
 	const char *help;
+	bool (*is_value)(const char *word); /* of "[X]": the next word is the value, too, when it has that form and no file that name */
 };
 
 #define OPTION_FLAG(letter, name, target, help) \
@@ -60,6 +61,9 @@ struct option_row {
 	{ OPTION_TYPE_REAL, letter, name, argument, target, min, max, NULL, CONFIG_KEY_COUNT, help }
 #define OPTION_TEXT(letter, name, argument, target, help) \
 	{ OPTION_TYPE_TEXT, letter, name, argument, target, 0, 0, NULL, CONFIG_KEY_COUNT, help }
+/* A value that may be left out, or stand in a word of its own if is_value() says so. */
+#define OPTION_MAYBE(letter, name, argument, target, is_value, help) \
+	{ OPTION_TYPE_TEXT, letter, name, argument, target, 0, 0, NULL, CONFIG_KEY_COUNT, help, is_value }
 /* The target is a struct option_list. */
 #define OPTION_LIST(letter, name, argument, target, help) \
 	{ OPTION_TYPE_LIST, letter, name, argument, target, 0, 0, NULL, CONFIG_KEY_COUNT, help }

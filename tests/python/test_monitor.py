@@ -397,8 +397,9 @@ def test_alerts_are_said_once(tmp_path):
     assert [trace.strings[event.name] for event in trace.events if event.track == track] == ["rule", "rule"]
 
 
-def test_page(tmp_path):
-    with subprocess.Popen([INFERSCOPE, "monitor", "--no-view", "--interval", "0.1", "--web", "--open-metrics", "sleep", "60"], cwd=tmp_path,
+@pytest.mark.parametrize("web", [["--web"], ["--web", "127.0.0.1:0"], ["--web=0"]], ids=" ".join)
+def test_page(tmp_path, web):
+    with subprocess.Popen([INFERSCOPE, "monitor", "--no-view", "--interval", "0.1", "--open-metrics", *web, "sleep", "60"], cwd=tmp_path,
                           env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as monitor:
         try:
             url = re.fullmatch(r"inferscope: the page is at (http://127.0.0.1:\d+/)(\?token=\S+)\n", monitor.stderr.readline())

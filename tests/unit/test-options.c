@@ -2,11 +2,15 @@
 #include "cmd/options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static const char *const colours[] = { "red", "green", "blue", NULL };
@@ -14,10 +18,15 @@ static const char *const colours[] = { "red", "green", "blue", NULL };
 static bool verbose, all;
 static int64_t top;
 static double from;
-static const char *output, *web;
+static const char *output, *web, *place;
 static int colour;
 static struct option_list rules;
 static struct config config;
+
+static bool is_place(const char *word)
+{
+	return strchr(word, ':') != NULL;
+}
 
 static const struct option_row rows[] = {
 	OPTION_FLAG('v', "verbose", &verbose, "say more"),
@@ -26,6 +35,7 @@ static const struct option_row rows[] = {
 	OPTION_REAL(0, "from", "MS", &from, 0, 1e6, "from when on"),
 	OPTION_TEXT('o', "output", "FILE", &output, "where to"),
 	OPTION_TEXT('w', "web", "[PORT]", &web, "maybe where"),
+	OPTION_MAYBE('p', "place", "[:PORT]", &place, is_place, "maybe there"),
 	OPTION_LIST('r', "rules", "FILE", &rules, "may be given again"),
 	OPTION_CHOICE(0, "colour", "COLOUR", &colour, colours, "which colour"),
 	OPTION_CONFIG(0, "trace-size-mb", "N", &config, CONFIG_TRACE_SIZE_MB, "memory"),
@@ -53,7 +63,7 @@ static int parse_with(const struct options *options, const char *const *typed)
 	verbose = all = false;
 	top = 10;
 	from = -1;
-	output = web = NULL;
+	output = web = place = NULL;
 	colour = -1;
 	error = (struct error){ 0 };
 	words[argc++] = (char *)"test";
@@ -78,6 +88,41 @@ static void a_value_that_may_be_left_out(void **state)
 	assert_string_equal(web, "80");
 	assert_int_equal(PARSE("-w81", "-w"), 0);
 	assert_string_equal(web, "");
+}
+
+/* But one is that has its form, unless there is a file of that name. */
+static void a_value_known_by_its_form(void **state)
+{
+	char folder[] = "/tmp/inferscope-options-XXXXXX", file[64];
+
+	(void)state;
+	assert_int_equal(PARSE("--place", ":80", "file"), 1);
+	assert_string_equal(place, ":80");
+	assert_string_equal(words[1], "file");
+	assert_int_equal(PARSE("-p", ":81", "file"), 1);
+	assert_string_equal(place, ":81");
+	assert_int_equal(PARSE("--place", "80", ":82"), 2);
+	assert_string_equal(place, "");
+	assert_string_equal(words[1], "80");
+	assert_int_equal(PARSE("--place=80", ":82"), 1);
+	assert_string_equal(place, "80");
+	assert_int_equal(PARSE("--place", "--", "a:b"), 1);
+	assert_string_equal(place, "");
+	assert_int_equal(PARSE("--place"), 0);
+	assert_string_equal(place, "");
+	assert_int_equal(PARSE("--place", "-a:1"), -EINVAL);
+	assert_string_equal(error.text, "test: unknown option '-a:1'; see 'inferscope test --help'");
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(file, sizeof file, "%s/a:1", folder);
+	assert_int_equal(close(open(file, O_CREAT | O_WRONLY, 0600)), 0);
+	assert_int_equal(PARSE("--place", file), 1);
+	assert_string_equal(place, "");
+	assert_string_equal(words[1], file);
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(PARSE("--place", file), 0);
+	assert_string_equal(place, file);
+	assert_int_equal(rmdir(folder), 0);
 }
 
 static void several_values(void **state)
@@ -218,6 +263,7 @@ static void help_is_made_from_the_table(void **state)
 			    "      --from MS             from when on\n"
 			    "  -o, --output FILE         where to\n"
 			    "  -w, --web [PORT]          maybe where\n"
+			    "  -p, --place [:PORT]       maybe there\n"
 			    "  -r, --rules FILE          may be given again\n"
 			    "      --colour COLOUR       which colour\n"
 			    "      --trace-size-mb N     memory\n"
@@ -234,6 +280,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_value_that_may_be_left_out),
+		cmocka_unit_test(a_value_known_by_its_form),
 		cmocka_unit_test(several_values),
 		cmocka_unit_test(typed_values),
 		cmocka_unit_test(short_forms),
