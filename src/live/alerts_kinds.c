@@ -298,8 +298,8 @@ static const char *signal_name(int number)
 	static const struct {
 		int number;
 		const char *name;
-	} names[] = { { SIGSEGV, ", SIGSEGV" }, { SIGABRT, ", SIGABRT" }, { SIGKILL, ", SIGKILL" }, { SIGBUS, ", SIGBUS" },
-		      { SIGFPE, ", SIGFPE" },   { SIGILL, ", SIGILL" },   { SIGXCPU, ", SIGXCPU" } };
+	} names[] = { { SIGSEGV, "SIGSEGV" }, { SIGABRT, "SIGABRT" }, { SIGKILL, "SIGKILL" }, { SIGBUS, "SIGBUS" },
+		      { SIGFPE, "SIGFPE" },   { SIGILL, "SIGILL" },   { SIGXCPU, "SIGXCPU" } };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (names[i].number == number)
@@ -307,16 +307,62 @@ static const char *signal_name(int number)
 	return "";
 }
 
+static char *signal_text(char out[32], int number)
+{
+	const char *name = signal_name(number);
+
+	snprintf(out, 32, "signal %d%s%s", number, name[0] ? ", " : "", name);
+	return out;
+}
+
+/* Somebody wants a process to end that gets one of these. */
+static bool is_asked_for(int number)
+{
+	return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGPIPE;
+}
+
+static void say_death(struct alert_sight *sight, const struct live_death *death)
+{
+	char who[LIVE_NAME + 32], count[32], by[32];
+
+	snprintf(who, sizeof who, "%d%s%s%s", (int)death->pid, death->name[0] ? " (" : "", death->name, death->name[0] ? ")" : "");
+	if (death->count > 1)
+		say(sight, "%s processes of the program were killed by %s, so far; the last was %s", text_group_digits(count, death->count),
+		    signal_text(by, death->signal), who);
+	else
+		say(sight, "Process %s of the program was killed by %s", who, signal_text(by, death->signal));
+}
+
+/* A program goes on without one of its processes, and may have killed it itself.  The signal is the subject, so that a program that
+ * kills many is told of once. */
+static void judge_deaths(struct live_alerts *a, const struct alert_kind *kind, const struct live_snapshot *s)
+{
+	for (uint32_t i = 0; i < s->death_count && i < LIVE_DEATHS; i++) {
+		int number = s->deaths[i].signal;
+		struct alert_sight sight = { .subject = signal_name(number), .holds = true, .value = number, .severity = LIVE_WARNING };
+		char subject[32];
+
+		if (is_asked_for(number))
+			continue;
+		if (!sight.subject[0])
+			sight.subject = signal_text(subject, number);
+		say_death(&sight, &s->deaths[i]);
+		alert_see(a, kind, &sight);
+	}
+}
+
 static void judge_death(struct live_alerts *a, const struct alert_kind *kind, const struct live_snapshot *s)
 {
 	int number = s->state == LIVE_ENDED && s->exit_status > 128 && s->exit_status <= 128 + 64 ? s->exit_status - 128 : 0;
 	struct alert_sight sight = { .subject = "", .holds = number > 0, .gone = number == 0, .value = number, .threshold = 0,
 				     .severity = LIVE_CRITICAL };
+	char by[32];
 
 	judge_oom(a, kind, s);
-	if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGPIPE) /* somebody wanted it to end */
+	judge_deaths(a, kind, s);
+	if (is_asked_for(number))
 		return;
-	SAY(&sight, "The program was killed by signal %d%s", number, signal_name(number));
+	SAY(&sight, "The program was killed by %s", signal_text(by, number));
 	alert_see(a, kind, &sight);
 }
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +19,8 @@
 #include "live/show.h"
 #include "record/target.h"
 #include "record/watch.h"
+#include "system/proc.h"
+#include "system/process_end.h"
 
 #define LOG_TAG "live"
 #include "base/log.h"
@@ -247,6 +249,9 @@ static void end(struct live *live, int exit_status)
 	s->run_s = (double)(now_ns() - live->begin_ns) / 1e9;
 	s->state = LIVE_ENDED;
 	s->exit_status = exit_status;
+	s->death_count = 0;
+	if (live->outside)
+		live_outside_end(live->outside, s);
 	live_alerts_judge(live->alerts, s);
 	tell_alerts(live);
 	print(live);
@@ -349,24 +354,25 @@ struct recorder_onlooker live_onlooker(struct live *live)
 struct top {
 	struct live *live;
 	struct watch *watch;
-	int pid_fd, signal_fd;
+	int pid_fd, stat_fd, signal_fd;
 	sigset_t mask; /* from before */
 	bool done, ended;
 };
 
 static int open_process(struct top *top, pid_t pid, struct error *err)
 {
-	top->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	top->pid_fd = process_end_open(pid);
+	top->stat_fd = proc_open(pid, 0, "stat");
 	if (top->pid_fd >= 0)
 		return 0;
 	if (err)
 		err->exit_code = 4;
-	if (errno == ESRCH)
+	if (top->pid_fd == -ESRCH)
 		error_set(err, -ESRCH, "there is no process %d", (int)pid);
-	else if (errno == EINVAL)
+	else if (top->pid_fd == -EINVAL || top->pid_fd == -ENOENT) /* before Linux 6.15, and since */
 		error_set(err, -EINVAL, "%d is a thread and not a process", (int)pid);
 	else
-		error_errno(err, -errno, "cannot look at process %d", (int)pid);
+		error_errno(err, top->pid_fd, "cannot look at process %d", (int)pid);
 	return err ? err->code : -EINVAL;
 }
 
@@ -411,6 +417,8 @@ static void top_close(struct top *top)
 	}
 	if (top->pid_fd >= 0)
 		close(top->pid_fd);
+	if (top->stat_fd >= 0)
+		close(top->stat_fd);
 	if (top->signal_fd < 0)
 		return;
 	close(top->signal_fd);
@@ -464,9 +472,19 @@ static void top_wait(struct top *top)
 	top->done = top->done || top->ended || fds[2].revents;
 }
 
+/* As a shell says it; -1: nobody tells us, who are not its parent. */
+static int exit_status_of(const struct top *top)
+{
+	int status;
+
+	if (process_end_status(top->pid_fd, top->stat_fd, &status) != 0)
+		return -1;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 int live_top(struct live *live, pid_t pid, struct error *err)
 {
-	struct top top = { .live = live, .pid_fd = -1, .signal_fd = -1 };
+	struct top top = { .live = live, .pid_fd = -1, .stat_fd = -1, .signal_fd = -1 };
 	int rc = top_open(&top, pid, err);
 
 	while (rc == 0 && !top.done) {
@@ -480,7 +498,7 @@ int live_top(struct live *live, pid_t pid, struct error *err)
 		top_wait(&top);
 	}
 	if (rc == 0 && top.ended)
-		end(live, -1);
+		end(live, exit_status_of(&top));
 	else if (live->show)
 		live_show_end(live->show);
 	live_outside_free(live->outside); /* which borrows the watch */

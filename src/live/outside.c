@@ -103,6 +103,7 @@ void live_outside_fill(struct live_outside *o, int64_t now_ns, struct live_snaps
 {
 	const struct watch_view *view = watch_view_begin(o->watch);
 
+	outside_death_take(o, view, s); /* while the tree has them */
 	outside_tree_take(o, view);
 	outside_machine_take(o, view);
 	s->threads_left_out = view->refused;
@@ -115,6 +116,12 @@ void live_outside_fill(struct live_outside *o, int64_t now_ns, struct live_snaps
 	s->state = state_of_root(o);
 	s->own_cpu = o->self.cpu;
 	s->own_rss_bytes = o->self.rss_bytes;
+}
+
+void live_outside_end(struct live_outside *o, struct live_snapshot *s)
+{
+	outside_death_take(o, watch_view_begin(o->watch), s);
+	watch_view_end(o->watch);
 }
 
 /* ---- Beginning and end ------------------------------------------------------- */

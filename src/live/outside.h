@@ -24,8 +24,10 @@ void live_outside_free(struct live_outside *outside);
  * Without it, a process is begun to ask about GPUs once one of the processes has CUDA's libraries in its memory. */
 void live_outside_share(struct live_outside *outside, const struct recorder_scene *scene);
 
-/* Everything of *snapshot that is this part's: cpu, memory, io, network, GPUs, processes, threads, state (running, stopped or
+/* Everything of *snapshot that is this part's: cpu, memory, io, network, GPUs, processes, threads, deaths, state (running, stopped or
  * ended, of the root), own_cpu and own_rss_bytes.  now_ns: CLOCK_MONOTONIC. */
 void live_outside_fill(struct live_outside *outside, int64_t now_ns, struct live_snapshot *snapshot);
+/* Only the deaths since then: there will be no other snapshot. */
+void live_outside_end(struct live_outside *outside, struct live_snapshot *snapshot);
 
 #endif

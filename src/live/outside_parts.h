@@ -4,6 +4,8 @@
 #ifndef LIVE_OUTSIDE_PARTS_H
 #define LIVE_OUTSIDE_PARTS_H
 
+#include <signal.h>
+
 #include "live/outside.h"
 #include "record/gpu_table.h"
 #include "record/gpu_watch.h"
@@ -55,6 +57,12 @@ struct outside_tree {
 	size_t order_capacity;
 };
 
+/* How many each signal has ended, in the order in which they came. */
+struct outside_deaths {
+	uint64_t taken; /* from the watch */
+	uint64_t counts[NSIG];
+};
+
 struct outside_machine {
 	struct {
 		uint64_t time;
@@ -100,6 +108,7 @@ struct live_outside {
 	const struct drain *drain; /* NULL: nobody records */
 	int64_t attached_ns;
 	struct outside_tree tree;
+	struct outside_deaths deaths;
 	struct outside_machine machine;
 	struct outside_gpus gpus;
 	struct outside_self self;
@@ -114,6 +123,9 @@ void outside_add(double *sum, double value);
 void outside_tree_take(struct live_outside *o, const struct watch_view *view);
 void outside_tree_release(struct outside_tree *tree);
 struct outside_process *outside_tree_process(const struct outside_tree *tree, pid_t pid);
+
+/* outside_death.c: who was ended by a signal since then; their names are those of the tree. */
+void outside_death_take(struct live_outside *o, const struct watch_view *view, struct live_snapshot *s);
 
 /* outside_list.c: processes and threads, and their sums. */
 void outside_list_fill(struct live_outside *o, int64_t now_ns, struct live_snapshot *s);

@@ -26,6 +26,7 @@
 #define LIVE_PLACES 16u
 #define LIVE_SLICES 192u
 #define LIVE_ALERTS 64u
+#define LIVE_DEATHS 8u
 #define LIVE_STEP_BUCKETS 16u
 
 enum live_state {
@@ -154,6 +155,14 @@ struct live_events {
 	double disk_free_bytes, disk_free; /* where the trace is written: in all, and as a share */
 };
 
+/* Processes that the program has started and a signal has ended: one for each signal since the snapshot before. */
+struct live_death {
+	pid_t pid;           /* of the last of them */
+	char name[LIVE_NAME];
+	int32_t signal;
+	uint64_t count;      /* that this signal has ended so far */
+};
+
 enum live_severity { LIVE_INFO, LIVE_WARNING, LIVE_CRITICAL };
 
 struct live_alert {
@@ -195,6 +204,8 @@ struct live_snapshot {
 	uint32_t place_count;
 	struct live_place places[LIVE_PLACES]; /* by share */
 	struct live_events events;
+	uint32_t death_count;
+	struct live_death deaths[LIVE_DEATHS];
 	uint32_t alert_count, active_alerts;
 	uint64_t alerts_begun;
 	struct live_alert alerts[LIVE_ALERTS]; /* active ones first, then the newest that have ended */

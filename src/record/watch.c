@@ -311,6 +311,7 @@ static void *run(void *arg)
 		watch_view_make(w);
 	}
 	look_for_the_last_time(w);
+	watch_view_make(w);
 	w->totals.cpu_ns = (uint64_t)now_ns(CLOCK_THREAD_CPUTIME_ID);
 	return NULL;
 }

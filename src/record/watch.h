@@ -126,12 +126,21 @@ struct watched_thread_view {
 	uint64_t since; /* ticks, from when it is known to be in this state */
 	struct wait_object object; /* state THREAD_STATE_COUNT: not known yet */
 };
+/* A process that a signal has ended. */
+#define WATCH_DEATHS 64u
+struct watched_death {
+	uint32_t number; /* of the process */
+	pid_t pid;
+	int signal;
+};
 struct watch_view {
 	uint64_t looks;   /* so far */
 	const struct watched_process_view *processes;
 	const struct watched_thread_view *threads;
 	size_t process_count, thread_count;
 	uint32_t refused; /* threads that there was no room for */
+	uint64_t death_count; /* so far; death n is in deaths[n % WATCH_DEATHS], until there are so many more */
+	const struct watched_death *deaths;
 	uint64_t machine_time; /* ticks; 0: not read yet */
 	struct machine_counters machine;
 };

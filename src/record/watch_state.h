@@ -18,6 +18,7 @@
 #define WATCH_PROCESSES 1024u
 #define WATCH_THREADS 4096u
 #define WATCH_ADDED 64u
+#define WATCH_ENDS 512u      /* processes of which it will be known how they ended, whoever asks first */
 #define WATCH_SAMPLERS 192u
 #define WATCH_MANY 32u       /* threads, of which each is looked at and sampled more rarely */
 
@@ -66,9 +67,12 @@ struct watched_process {
 	uint64_t birth, memory;
 	int tasks;      /* its folder of threads; -1 */
 	int children;   /* of its main thread; -1 */
+	int end;        /* for process_end_status(); -1 */
 	uint64_t links; /* of that, when threads were last listed: one for each and two more */
 	pid_t parent;
 	bool leader_ended, gone;
+	bool ended;    /* all of it; its parent has not asked yet */
+	bool death;    /* is noted */
 	bool syscalls; /* its threads' may be seen */
 	bool hurry;    /* one of its threads has ended, so it may have, too */
 	uint32_t refused; /* of its threads, for which there was no room */
@@ -82,6 +86,7 @@ struct watch_views {
 	size_t process_capacity;
 	struct watched_thread_view *threads;
 	size_t thread_capacity;
+	struct watched_death deaths[WATCH_DEATHS];
 };
 
 struct watch {
@@ -94,7 +99,9 @@ struct watch {
 	struct watched_thread **threads;
 	size_t thread_count, thread_capacity, thread_limit;
 	struct watched_process **processes;
-	size_t process_count, process_capacity;
+	size_t process_count, process_capacity, end_count; /* end_count: descriptors */
+	struct watched_death deaths[WATCH_DEATHS];
+	uint64_t death_count;
 	struct machine_files machine_files;
 	struct machine_counters machine;
 	uint64_t machine_time; /* ticks, of the reading */

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "record/watch_state.h"
 #include "system/proc.h"
+#include "system/process_end.h"
 
 #define CHILD_LOOKS 16u  /* threads, besides main ones, that are asked for children in a pass: it takes 10 us each; */
 #define CHILD_LOOKS_LONG 3u /* with long slots */
@@ -89,6 +91,33 @@ static int open_tasks(pid_t pid)
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* Only who looks on is told of deaths. */
+static int open_end(struct watch *w, pid_t pid)
+{
+	int fd = w->options.views && w->end_count < WATCH_ENDS ? process_end_open(pid) : -1;
+
+	w->end_count += fd >= 0;
+	return fd < 0 ? -1 : fd;
+}
+
+static void close_end(struct watch *w, struct watched_process *p)
+{
+	if (p->end < 0)
+		return;
+	close(p->end);
+	w->end_count--;
+}
+
+static void note_death(struct watch *w, struct watched_process *p)
+{
+	int status;
+
+	if (!w->options.views || p->death || process_end_status(p->end, p->files.stat, &status) != 0 || !WIFSIGNALED(status))
+		return;
+	p->death = true;
+	w->deaths[w->death_count++ % WATCH_DEATHS] = (struct watched_death){ p->number, p->pid, WTERMSIG(status) };
+}
+
 void watch_tree_add(struct watch *w, pid_t pid)
 {
 	struct process_counters counters;
@@ -116,6 +145,7 @@ void watch_tree_add(struct watch *w, pid_t pid)
 	p->parent = counters.parent;
 	p->tasks = open_tasks(pid);
 	p->children = proc_open(pid, pid, "children");
+	p->end = open_end(w, pid);
 	w->processes[w->process_count++] = p;
 	keep_counters(w, p, &counters, watch_process_cpu(p));
 	put_counters(w, p, &counters);
@@ -137,6 +167,7 @@ void watch_process_end(struct watch *w, size_t index)
 		close(p->tasks);
 	if (p->children >= 0)
 		close(p->children);
+	close_end(w, p);
 	wait_process_release(&p->wait);
 	code_process_forget(&p->code);
 	free(p);
@@ -337,6 +368,16 @@ static bool is_complete(const struct watch *w, const struct watched_process *p, 
 	return known == threads && w->passes % LIST_PASSES != 0;
 }
 
+/* Its main thread has, and others may go on. */
+static void end_leader(struct watch *w, struct watched_process *p, const struct process_counters *counters)
+{
+	p->leader_ended = true;
+	if (p->ended || counters->values[PROCESS_THREADS] > 1)
+		return;
+	p->ended = true;
+	note_death(w, p);
+}
+
 /* With long slots every other reading is a short one. */
 static int read_process(const struct watch *w, struct watched_process *p, struct process_counters *ret)
 {
@@ -369,10 +410,11 @@ static void look_at_process(struct watch *w, struct watched_process *p)
 	p->hurry = false;
 	if (read_process(w, p, &counters) != 0) {
 		p->gone = true;
+		note_death(w, p);
 		return;
 	}
 	if (counters.state == 'Z' || counters.state == 'X') {
-		p->leader_ended = true; /* other threads may go on */
+		end_leader(w, p, &counters);
 	} else {
 		if (counters.memory != p->memory)
 			replace_program(w, p, counters.memory);
@@ -432,7 +474,7 @@ void watch_tree_pass(struct watch *w)
 	for (size_t i = 0; i < w->process_count; i++) {
 		struct watched_process *p = w->processes[i];
 
-		if (p->hurry || (p->number + w->passes) % spread == 0)
+		if (w->last || p->hurry || (p->number + w->passes) % spread == 0)
 			look_at_process(w, p);
 	}
 	for (size_t i = w->process_count; i-- > 0;)

@@ -1,5 +1,6 @@
 /* watch_view.c - how things are now: copies for another thread, which are made after every look. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "record/watch_state.h"
@@ -68,12 +69,16 @@ static void fill(const struct watch *w, struct watch_views *v)
 		threads = v->thread_capacity;
 	for (size_t i = 0; i < processes; i++)
 		view_process(w->processes[i], &v->processes[i]);
+	if (w->death_count != v->view.death_count)
+		memcpy(v->deaths, w->deaths, sizeof v->deaths);
 	v->view = (struct watch_view){
 		.looks = v->view.looks + 1,
 		.processes = v->processes,
 		.threads = v->threads,
 		.process_count = processes,
 		.thread_count = threads,
+		.death_count = w->death_count,
+		.deaths = v->deaths,
 		.machine_time = w->machine_time,
 		.machine = w->machine,
 	};

@@ -1,6 +1,9 @@
 """Alerts of real programs under `inferscope monitor`: told, kept in the trace, acted on, and the last seconds kept."""
 
 import json
+import os
+import re
+import signal
 import subprocess
 import sys
 import textwrap
@@ -32,12 +35,19 @@ TRAINING = """
 """
 
 
-def monitor(folder, code, *options):
+PROGRAM_NAME = f"{os.path.basename(sys.executable)} program.py"
+
+
+def monitor_all(folder, code, *options):
     script = folder / "program.py"
     script.write_text(textwrap.dedent(code))
     command = [INFERSCOPE, "monitor", "--no-view", "--interval", "0.1", "--trace", folder / "trace.sbt", *options, "--", sys.executable, script]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False, timeout=PATIENCE)
-    return done.returncode, done.stderr
+    return done.returncode, done.stderr, done.stdout
+
+
+def monitor(folder, code, *options):
+    return monitor_all(folder, code, *options)[:2]
 
 
 def alerts_of(path):
@@ -84,6 +94,84 @@ def test_a_stall_is_told_acted_on_and_kept(tmp_path):
     assert info["complete"] is True and info["events"] == len(part.events)
     analysis = subprocess.run([INFERSCOPE, "analyze", "--format", "json", "--output", "-", kept], capture_output=True, text=True, timeout=PATIENCE)
     assert analysis.returncode == 0 and "train_step" in analysis.stdout
+
+
+# Processes that end in all ways after a second, and one that is killed; they are waited for at once, or not at all.
+WORKERS = """
+    import ctypes, os, resource, signal, time
+
+    def work(end):
+        worker = os.fork()
+        if worker == 0:
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            time.sleep(1)
+            end()
+            os._exit(0)
+        return worker
+
+    workers = [work(lambda: ctypes.string_at(0)), work(lambda: os._exit(1)), work(lambda: os.kill(os.getpid(), signal.SIGTERM)),
+               work(lambda: None), work(lambda: time.sleep(30))]
+    print(*workers, flush=True)
+    if {reap}:
+        for worker in workers[:4]:
+            os.waitpid(worker, 0)
+    time.sleep(1.5)
+    os.kill(workers[4], signal.SIGKILL)
+    if {reap}:
+        os.waitpid(workers[4], 0)
+    time.sleep({rest})
+"""
+
+
+def tells_afterwards():
+    return tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2]) >= (6, 15)
+
+
+# With a rest of 0 nobody looks between the last death and the end of the program.
+@pytest.mark.parametrize("reap,rest", [(False, 1), (True, 1), (False, 0)])
+def test_workers_that_are_killed(tmp_path, reap, rest):
+    if reap and not tells_afterwards():
+        pytest.skip("this kernel does not tell how a process ended that its parent has waited for")
+    status, _, out = monitor_all(tmp_path, WORKERS.format(reap=reap, rest=rest))
+    workers = out.split()
+    died = [alert for alert in alerts_of(tmp_path / "trace.sbt") if alert["kind"] == "process_died"]
+    assert status == 0 and sorted(alert["phase"] for alert in died) == ["begin", "begin", "end", "end"]
+    assert [(alert["subject"], alert["severity"], alert["value"], alert["text"]) for alert in died if alert["phase"] == "begin"] == [
+        ("SIGSEGV", "warning", 11, f"Process {workers[0]} ({PROGRAM_NAME}) of the program was killed by signal 11, SIGSEGV"),
+        ("SIGKILL", "warning", 9, f"Process {workers[4]} ({PROGRAM_NAME}) of the program was killed by signal 9, SIGKILL")]
+
+
+def test_many_workers_that_end_as_they_should(tmp_path):
+    status, _ = monitor(tmp_path, """
+        import subprocess, time
+        for _ in range(2):
+            workers = [subprocess.Popen(["sleep", "0.7"]) for _ in range(100)]
+            assert [worker.wait() for worker in workers] == [0] * 100
+            time.sleep(0.3)
+    """)
+    assert status == 0 and alerts_of(tmp_path / "trace.sbt") == []
+
+
+def test_top_tells_of_workers(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(textwrap.dedent(WORKERS.format(reap=False, rest=3)))
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as program:
+        workers = program.stdout.readline().split()
+        done = subprocess.run([INFERSCOPE, "top", "--plain", "--interval", "0.1", str(program.pid)], capture_output=True, text=True,
+                              timeout=PATIENCE, check=False)
+    told = re.findall(r"alert warning process_died (\S+): Process (\d+) \((.*?)\) of", done.stderr)
+    assert told == [("SIGSEGV", workers[0], PROGRAM_NAME), ("SIGKILL", workers[4], PROGRAM_NAME)]
+
+
+@pytest.mark.parametrize("sent,told", [(signal.SIGKILL, True), (signal.SIGTERM, False)])
+def test_top_tells_of_the_process_itself(sent, told):
+    with subprocess.Popen(["sleep", "60"]) as program:
+        top = subprocess.Popen([INFERSCOPE, "top", "--plain", "--interval", "0.1", str(program.pid)], stderr=subprocess.PIPE, text=True)
+        line = top.stderr.readline()
+        program.send_signal(sent)
+        said = line + top.communicate(timeout=PATIENCE)[1]
+    assert said.endswith(f"inferscope: process {program.pid} has ended\n") and "s  cpu" in line
+    assert ("alert critical process_died: The program was killed by signal 9, SIGKILL" in said) == told and ("alert" in said.replace("alerts", "")) == told
 
 
 GPU_FILLS = """

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -460,3 +461,13 @@ def test_top_once(tmp_path):
 
     gone = run("top", program.pid, folder=tmp_path)
     assert (gone.returncode, gone.stderr) == (4, f"inferscope: there is no process {program.pid}\n")
+
+
+def test_top_of_a_thread(tmp_path):
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    refused = run("top", thread.native_id, folder=tmp_path)
+    over.set()
+    thread.join()
+    assert (refused.returncode, refused.stderr) == (4, f"inferscope: {thread.native_id} is a thread and not a process\n")

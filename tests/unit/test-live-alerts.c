@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -357,6 +358,44 @@ static void the_rest_is_told(void **state)
 	assert_int_equal(begun_in_all(), 4);
 }
 
+/* A process of the program: told once for a signal, however many it ends, and not when somebody asked for it. */
+static void deaths_of_processes(void **state)
+{
+	static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGPIPE };
+	char text[LIVE_TEXT] = "";
+	uint64_t killed = 0;
+
+	(void)state;
+	start();
+	for (; snapshot.run_s < 60; step_time()) {
+		make_steady(4 * GB, 0.2);
+		snapshot.death_count = 0;
+		if (snapshot.run_s > 5 && killed < 100) {
+			snapshot.deaths[0] = (struct live_death){ .pid = 31, .name = "worker", .signal = SIGKILL, .count = ++killed };
+			snapshot.deaths[1] = (struct live_death){ .pid = 32, .signal = signals[killed % 4], .count = killed };
+			snapshot.death_count = 2;
+		}
+		judge();
+		if (snapshot.active_alerts)
+			strcpy(text, snapshot.alerts[0].text);
+	}
+	assert_int_equal(begun_in_all(), 1);
+	assert_int_equal(of("process_died")->begun, 1);
+	assert_int_equal(of("process_died")->ended, 1);
+	assert_string_equal(of("process_died")->alert.subject, "SIGKILL");
+	assert_int_equal(of("process_died")->alert.severity, LIVE_WARNING);
+	assert_true(of("process_died")->alert.value == SIGKILL);
+	assert_string_equal(of("process_died")->alert.text, "Process 31 (worker) of the program was killed by signal 9, SIGKILL");
+	assert_string_equal(text, "100 processes of the program were killed by signal 9, SIGKILL, so far; the last was 31 (worker)");
+
+	snapshot.deaths[0] = (struct live_death){ .pid = 33, .signal = SIGUSR1, .count = 1 };
+	snapshot.death_count = 1;
+	judge();
+	assert_int_equal(begun_in_all(), 2);
+	assert_string_equal(snapshot.alerts[0].subject, "signal 10");
+	assert_string_equal(snapshot.alerts[0].text, "Process 33 of the program was killed by signal 10");
+}
+
 static void the_end_of_the_program_ends_alerts(void **state)
 {
 	(void)state;
@@ -490,6 +529,7 @@ int main(void)
 		cmocka_unit_test_teardown(full_gpu_memory_is_told_for_its_gpu, end),
 		cmocka_unit_test_teardown(an_idle_gpu_is_told_while_steps_go_on, end),
 		cmocka_unit_test_teardown(the_rest_is_told, end),
+		cmocka_unit_test_teardown(deaths_of_processes, end),
 		cmocka_unit_test_teardown(the_end_of_the_program_ends_alerts, end),
 		cmocka_unit_test_teardown(an_alert_that_comes_again_counts, end),
 		cmocka_unit_test_teardown(rules_are_sql_over_the_snapshot, end),

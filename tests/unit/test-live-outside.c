@@ -180,6 +180,46 @@ static void test_thread_shares(void **state)
 	end(&o);
 }
 
+/* ---- Deaths -------------------------------------------------------------------- */
+
+static void test_deaths(void **state)
+{
+	struct live_snapshot *s = calloc(1, sizeof *s);
+	struct watched_process_view p[2] = { process(0, ROOT, SECOND, 0), process(1, ROOT + 1, SECOND, 0) };
+	struct watched_death deaths[WATCH_DEATHS];
+	struct watch_view view = { .deaths = deaths };
+	struct live_outside o;
+
+	(void)state;
+	begin(&o);
+	take(&o, p, 2, NULL, 0);
+	strcpy(outside_tree_process(&o.tree, ROOT + 1)->name, "worker");
+	deaths[0] = (struct watched_death){ 1, ROOT + 1, SIGSEGV };
+	deaths[1] = (struct watched_death){ 0, ROOT, SIGKILL };     /* its exit status says it */
+	deaths[2] = (struct watched_death){ 7, ROOT + 1, SIGABRT }; /* another one of that pid */
+	deaths[3] = (struct watched_death){ 8, ROOT + 8, 127 };     /* no signal */
+	view.death_count = 4;
+	outside_death_take(&o, &view, s);
+	assert_int_equal(s->death_count, 2);
+	assert_int_equal(s->deaths[0].pid, ROOT + 1);
+	assert_int_equal(s->deaths[0].signal, SIGSEGV);
+	assert_int_equal(s->deaths[0].count, 1);
+	assert_string_equal(s->deaths[0].name, "worker");
+	assert_int_equal(s->deaths[1].signal, SIGABRT);
+	assert_string_equal(s->deaths[1].name, "");
+	outside_death_take(&o, &view, s);
+	assert_int_equal(s->death_count, 0);
+
+	for (uint32_t i = 0; i < WATCH_DEATHS; i++) /* more than are kept, by more signals than there is room for */
+		deaths[i] = (struct watched_death){ 100 + i, ROOT + 100 + (pid_t)i, 1 + (int)i % 32 };
+	view.death_count = 4 + 3 * WATCH_DEATHS;
+	outside_death_take(&o, &view, s);
+	assert_int_equal(s->death_count, LIVE_DEATHS);
+	assert_int_equal(o.deaths.counts[SIGSEGV], 3);
+	end(&o);
+	free(s);
+}
+
 /* ---- A snapshot ---------------------------------------------------------------- */
 
 static void test_snapshot_parts(void **state)
@@ -623,6 +663,7 @@ int main(void)
 		cmocka_unit_test(test_process_rates),
 		cmocka_unit_test(test_odd_readings),
 		cmocka_unit_test(test_thread_shares),
+		cmocka_unit_test(test_deaths),
 		cmocka_unit_test(test_snapshot_parts),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_waiting),
