@@ -145,16 +145,39 @@ static void sum_process(const struct outside_process *p, struct live_snapshot *s
 	outside_add(&s->io.write_calls, p->write_calls);
 }
 
+/* Of one that has ended nothing is left. */
+static bool has_ended(const struct outside_process *p)
+{
+	return p->now.leader_ended && p->now.counters.values[PROCESS_THREADS] <= 1;
+}
+
+/* What they share is divided among them: where the part of one is not known, the sum says nothing. */
+static double sum_pss(const struct live_outside *o)
+{
+	double sum = NAN;
+
+	for (size_t i = 0; i < o->tree.process_count; i++) {
+		const struct outside_process *p = &o->tree.processes[i];
+		double bytes = value_of(p, PROCESS_PSS_BYTES);
+
+		if (has_ended(p))
+			continue;
+		if (isnan(bytes))
+			return NAN;
+		outside_add(&sum, bytes);
+	}
+	return sum;
+}
+
 static void sum_processes(const struct live_outside *o, struct live_snapshot *s)
 {
 	s->cpu.share = s->cpu.user = s->cpu.system = NAN;
-	s->memory.rss_bytes = s->memory.shared_bytes = s->memory.swap_bytes = s->memory.pss_bytes = NAN;
+	s->memory.rss_bytes = s->memory.shared_bytes = s->memory.swap_bytes = NAN;
 	s->memory.minor_faults = s->memory.major_faults = NAN;
 	s->io.read_bytes = s->io.written_bytes = s->io.read_chars = s->io.written_chars = s->io.read_calls = s->io.write_calls = NAN;
 	for (size_t i = 0; i < o->tree.process_count; i++)
 		sum_process(&o->tree.processes[i], s);
-	if (o->tree.process_count == 1) /* only the first one's is read: it is dear */
-		s->memory.pss_bytes = value_of(&o->tree.processes[0], PROCESS_PSS_BYTES);
+	s->memory.pss_bytes = sum_pss(o);
 }
 
 /* A terminal is a file, too, but nothing to wait for. */

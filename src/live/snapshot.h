@@ -48,7 +48,7 @@ struct live_cpu {
 };
 
 struct live_memory {
-	double rss_bytes, pss_bytes, shared_bytes, swap_bytes; /* of all processes; shared is in rss as well */
+	double rss_bytes, pss_bytes, shared_bytes, swap_bytes; /* of all processes; shared is in rss as well, and in pss once */
 	double total_bytes;     /* of the container, where it has a limit, else of the machine */
 	double available_bytes; /* likewise */
 	double used;            /* 1 - available / total */

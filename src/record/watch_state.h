@@ -60,6 +60,7 @@ struct watched_process {
 	uint64_t cpu_ns;                  /* before that */
 	uint64_t seen_cpu_ns;             /* when it was last looked whether any of its threads runs, */
 	uint64_t seen_slot, moved_slot;   /* in which slot that was, and in which one had */
+	struct rare_read pss_reads;       /* for views */
 	uint32_t programs; /* that have replaced the first one */
 	uint32_t looks;
 	struct wait_process wait;
@@ -105,7 +106,8 @@ struct watch {
 	struct machine_files machine_files;
 	struct machine_counters machine;
 	uint64_t machine_time; /* ticks, of the reading */
-	struct rare_read pss_reads, numa_reads; /* of the main process */
+	struct rare_read pss_reads, numa_reads; /* of the main process, for the trace */
+	int64_t first_pss_ns, next_pss_ns;      /* of any process, for views */
 	struct numa_memory numa;                /* as last put */
 	uint32_t next_process, next_thread;
 	uint64_t slot, passes, random;
@@ -154,6 +156,12 @@ void watch_sampler_begin(struct watch *w, struct watched_thread *t); /* unless i
 void watch_sampler_read(struct watch *w, struct watched_thread *t, bool last);
 void watch_sampler_pace(struct watch *w, struct watched_thread *t, int64_t passed_ns); /* keeps it cheap for the thread */
 void watch_sampler_end(struct watch *w, struct watched_thread *t);
+
+/* watch_memory.c: what is dear to know. */
+void watch_memory_start(struct watch *w);
+struct rare_read watch_memory_reads(int64_t next_ns); /* of a process that none is known of */
+void watch_memory_look(struct watch *w, struct watched_process *p, struct process_counters *counters); /* at the first process */
+void watch_memory_pass(struct watch *w); /* at one of them all */
 
 /* watch_tree.c: which processes and threads there are. */
 void watch_tree_start(struct watch *w, pid_t root);

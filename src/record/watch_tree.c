@@ -21,10 +21,6 @@
 #define CROWD 4u         /* processes that are looked at in every pass; of more, some */
 #define LIST_PASSES 5u   /* threads are listed at least every so many passes */
 #define SPREAD_MAX 10u   /* every process is looked at every so many passes, at least */
-#define MEMORY_FIRST_NS 1000000000 /* when memory is first walked: a program has begun by then */
-#define MEMORY_NS 10000000000      /* and how often */
-#define MEMORY_DEAR_NS 5000000     /* of processor time */
-#define MEMORY_DEAR_BYTES (256u << 20) /* that are likely to take so long, until it is known better */
 
 /* ---- Processes --------------------------------------------------------------- */
 
@@ -146,6 +142,7 @@ void watch_tree_add(struct watch *w, pid_t pid)
 	p->tasks = open_tasks(pid);
 	p->children = proc_open(pid, pid, "children");
 	p->end = open_end(w, pid);
+	p->pss_reads = watch_memory_reads(0);
 	w->processes[w->process_count++] = p;
 	keep_counters(w, p, &counters, watch_process_cpu(p));
 	put_counters(w, p, &counters);
@@ -263,84 +260,9 @@ static void look_for_children(struct watch *w)
 	}
 }
 
-/* ---- Memory ------------------------------------------------------------------ */
-
-static int64_t now_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
-static bool is_due(const struct watch *w, const struct rare_read *rare, uint64_t rss)
-{
-	int64_t now = now_ns(CLOCK_MONOTONIC);
-
-	return rare_read_due(rare, now, rss) || (w->last && rare_read_due_at_end(rare, now, rss));
-}
-
-static void count_cost(struct rare_read *rare, int64_t begin, uint64_t rss)
-{
-	rare_read_took(rare, now_ns(CLOCK_MONOTONIC), now_ns(CLOCK_THREAD_CPUTIME_ID) - begin, rss);
-}
-
-static void look_at_pss(struct watch *w, const struct watched_process *p, struct process_counters *counters)
-{
-	uint64_t rss = counters->values[PROCESS_RSS_BYTES], bytes;
-	int64_t begin;
-
-	if (!is_due(w, &w->pss_reads, rss))
-		return;
-	begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
-	if (process_memory_pss(p->pid, &bytes) == 0)
-		process_counters_set(counters, PROCESS_PSS_BYTES, bytes);
-	count_cost(&w->pss_reads, begin, rss);
-}
-
-/* A node that no memory lies on any longer has none: that is a change too. */
-static void put_numa(struct watch *w, const struct watched_process *p, const struct numa_memory *now)
-{
-	uint64_t nodes = now->nodes | w->numa.nodes, ticks = clock_ticks(w->clock);
-
-	for (unsigned i = 0; i < NUMA_NODES; i++) {
-		const struct watch_record record = {
-			.kind = WATCH_NUMA, .counter = (uint8_t)i, .time = ticks, .value = now->bytes[i]
-		};
-
-		if (nodes >> i & 1 && !(w->numa.nodes >> i & 1 && w->numa.bytes[i] == now->bytes[i]))
-			watch_put_process(w, p, &record);
-	}
-	w->numa = *now;
-	w->numa.nodes = nodes;
-}
-
-static void look_at_numa(struct watch *w, const struct watched_process *p, uint64_t rss)
-{
-	struct numa_memory memory;
-	int64_t begin;
-
-	if (!is_due(w, &w->numa_reads, rss))
-		return;
-	begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
-	if (process_memory_numa(p->pid, &memory) == 0)
-		put_numa(w, p, &memory);
-	count_cost(&w->numa_reads, begin, rss);
-}
-
 void watch_tree_start(struct watch *w, pid_t root)
 {
-	const struct rare_read reads = {
-		.every_ns = MEMORY_NS,
-		.dear_ns = MEMORY_DEAR_NS,
-		.next_ns = now_ns(CLOCK_MONOTONIC) + MEMORY_FIRST_NS,
-		.cost_ns = MEMORY_DEAR_NS,
-		.size = MEMORY_DEAR_BYTES,
-	};
-
-	w->pss_reads = w->numa_reads = reads;
-	if (numa_node_count() < 2)
-		w->numa_reads.next_ns = INT64_MAX; /* it would say what rss_bytes says */
+	watch_memory_start(w);
 	watch_tree_add(w, root);
 }
 
@@ -353,6 +275,7 @@ static void replace_program(struct watch *w, struct watched_process *p, uint64_t
 	p->memory = memory;
 	p->programs++;
 	p->now.known &= ~(1u << PROCESS_PSS_BYTES | 1u << PROCESS_SHARED_BYTES | 1u << PROCESS_SWAP_BYTES); /* read rarely */
+	p->pss_reads = watch_memory_reads(0);
 	wait_process_forget(&p->wait);
 	code_process_forget(&p->code);
 	watch_put_process(w, p, &record);
@@ -418,10 +341,8 @@ static void look_at_process(struct watch *w, struct watched_process *p)
 	} else {
 		if (counters.memory != p->memory)
 			replace_program(w, p, counters.memory);
-		if (p->number == 0) {
-			look_at_pss(w, p, &counters);
-			look_at_numa(w, p, counters.values[PROCESS_RSS_BYTES]);
-		}
+		if (p->number == 0)
+			watch_memory_look(w, p, &counters);
 		put_counters(w, p, &counters);
 	}
 	keep_counters(w, p, &counters, cpu_ns);
@@ -477,6 +398,7 @@ void watch_tree_pass(struct watch *w)
 		if (w->last || p->hurry || (p->number + w->passes) % spread == 0)
 			look_at_process(w, p);
 	}
+	watch_memory_pass(w);
 	for (size_t i = w->process_count; i-- > 0;)
 		if (w->processes[i]->gone)
 			watch_process_end(w, i);

@@ -16,11 +16,14 @@ static double expected_ns(const struct rare_read *r, uint64_t size)
 	return (double)r->cost_ns * now / then;
 }
 
+bool rare_read_bearable(const struct rare_read *r, uint64_t size)
+{
+	return expected_ns(r, size) <= (double)BEARABLE * (double)r->dear_ns;
+}
+
 bool rare_read_due(const struct rare_read *r, int64_t now_ns, uint64_t size)
 {
-	double most = (double)BEARABLE * (double)r->dear_ns, again = (double)GROWTH * (double)r->cost_ns;
-
-	return now_ns >= r->next_ns && expected_ns(r, size) <= (most > again ? most : again);
+	return now_ns >= r->next_ns && (rare_read_bearable(r, size) || expected_ns(r, size) <= (double)GROWTH * (double)r->cost_ns);
 }
 
 bool rare_read_due_at_end(const struct rare_read *r, int64_t now_ns, uint64_t size)

@@ -18,6 +18,9 @@ struct rare_read {
 /* Whether it is time, and a reading for so much (bytes, or whatever it grows with) is likely to be bearable. */
 bool rare_read_due(const struct rare_read *rare, int64_t now_ns, uint64_t size);
 
+/* Only the latter: whether it is likely to be bearable, whatever the last one has cost. */
+bool rare_read_bearable(const struct rare_read *rare, uint64_t size);
+
 /* The same when there will be no other: whether it is likely to be cheap, unless there was one a moment ago. */
 bool rare_read_due_at_end(const struct rare_read *rare, int64_t now_ns, uint64_t size);
 

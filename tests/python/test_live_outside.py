@@ -61,6 +61,50 @@ def test_a_trace_of_rare_looks(tmp_path):
             ends = event.time + event.duration
 
 
+# Four processes that have 48 MB together, and 8 MB each.
+SHARING = textwrap.dedent("""
+    import mmap, os, sys
+    shared = mmap.mmap(-1, 32 << 20)
+    shared.write(b"x" * (32 << 20))
+    inherited = b"y" * (16 << 20)
+    ready, tell = os.pipe()
+    children = []
+    for _ in range(3):
+        child = os.fork()
+        if child == 0:
+            break
+        children.append(child)
+    own = os.urandom(8 << 20)
+    sum(shared[i] for i in range(0, len(shared), 4096))
+    if child:
+        for _ in children:
+            os.read(ready, 1)
+        print(*children, flush=True)
+    else:
+        os.write(tell, b".")
+    sys.stdin.read()
+""")
+
+
+def proportional(pid):
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        return sum(1024 * int(line.split()[1]) for line in file if line.startswith("Pss:"))
+
+
+def test_memory_that_processes_share():
+    """Counted once, whoever has it; what each has is counted for each, and so is what rss_bytes says."""
+    with subprocess.Popen([sys.executable, "-c", SHARING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        pids = [program.pid, *map(int, program.stdout.readline().split())]
+        done = subprocess.run([INFERSCOPE, "top", "--json", "--interval", "1", str(program.pid)], capture_output=True, text=True,
+                              timeout=PATIENCE, check=True)
+        real = sum(proportional(pid) for pid in pids)
+        program.stdin.close()
+    memory = json.loads(done.stdout)["memory"]
+    assert len(pids) == 4 and memory["pss_bytes"] == pytest.approx(real, rel=0.05)
+    assert (48 + 4 * 8) << 20 < memory["pss_bytes"] < 130 << 20 and memory["rss_bytes"] > (4 * 56) << 20
+    assert memory["shared_bytes"] > (4 * 32) << 20
+
+
 def as_nobody():
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("needs root, and setpriv of util-linux, to become somebody else")

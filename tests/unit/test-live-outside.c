@@ -294,6 +294,44 @@ static void test_bounds(void **state)
 	free(s);
 }
 
+static double pss_of(struct live_outside *o, const struct watched_process_view *p, size_t count)
+{
+	struct live_snapshot *s = calloc(1, sizeof *s);
+	double pss;
+
+	take(o, p, count, NULL, 0);
+	outside_list_fill(o, 1, s);
+	pss = s->memory.pss_bytes;
+	free(s);
+	return pss;
+}
+
+/* Known when it is of all that have not ended. */
+static void test_proportional_memory(void **state)
+{
+	struct watched_process_view p[3] = { process(0, ROOT, SECOND, 0), process(1, ROOT + 1, SECOND, 0), process(2, ROOT + 2, SECOND, 0) };
+	struct live_outside o;
+
+	(void)state;
+	begin(&o);
+	assert_true(isnan(pss_of(&o, p, 0)));
+	assert_true(isnan(pss_of(&o, p, 3)));
+	process_counters_set(&p[0].counters, PROCESS_PSS_BYTES, 500);
+	process_counters_set(&p[1].counters, PROCESS_PSS_BYTES, 30);
+	for (size_t i = 0; i < 3; i++)
+		p[i].time += SECOND;
+	assert_true(isnan(pss_of(&o, p, 3)));
+	assert_near(pss_of(&o, p, 2), 530, 0);
+	p[2].leader_ended = true; /* but another thread goes on */
+	process_counters_set(&p[2].counters, PROCESS_THREADS, 2);
+	p[2].time += SECOND;
+	assert_true(isnan(pss_of(&o, p, 3)));
+	process_counters_set(&p[2].counters, PROCESS_THREADS, 1);
+	p[2].time += SECOND;
+	assert_near(pss_of(&o, p, 3), 530, 0);
+	end(&o);
+}
+
 static void test_waiting(void **state)
 {
 	struct watched_process_view p = process(0, ROOT, SECOND, 0);
@@ -666,6 +704,7 @@ int main(void)
 		cmocka_unit_test(test_deaths),
 		cmocka_unit_test(test_snapshot_parts),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_proportional_memory),
 		cmocka_unit_test(test_waiting),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_machine),

@@ -237,6 +237,8 @@ static void test_rare_reads(void **state)
 	assert_false(rare_read_due(&r, 3000 * SECOND, 3 * GB));
 	assert_true(rare_read_due(&r, 5000 * SECOND, 3 * GB));
 	assert_false(rare_read_due(&r, 5000 * SECOND, 7 * GB));
+	assert_false(rare_read_bearable(&r, 3 * GB));
+	assert_true(rare_read_bearable(&r, GB / 2)); /* likely 33 ms */
 	rare_read_took(&r, 5000 * SECOND, INT64_MAX, UINT64_MAX);
 	assert_int_equal(r.next_ns, 5000 * SECOND + 3600 * SECOND);
 }
