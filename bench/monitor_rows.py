@@ -16,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-from measure import PROCESS_PAIRS, Skip, row
+from measure import PAIRS, Skip, row
 from python_rows import STEADY, WORKLOADS, against_bare, ask, bench_python, rounds
 
 INTERVAL = 0.1
@@ -149,8 +149,8 @@ def monitor_torch(bench):
     program, trace = (bench_python(), WORKLOADS / "torch_train.py", TRAIN_BLOCKS), bench.scratch / "monitored.sbt"
     watched = (bench.inferscope, "monitor", "--no-view", "--interval", INTERVAL, "--trace", trace, "--", *program)
     env = {**os.environ, **STEADY}
-    values = rounds("monitor_torch", {"bare": (PROCESS_PAIRS, lambda: bench.run(*program, env=env)["seconds"]),
-                                      "ours": (PROCESS_PAIRS, lambda: bench.run(*watched, env=env)["seconds"])})
+    values = rounds("monitor_torch", {"bare": (PAIRS, lambda: bench.run(*program, env=env)["seconds"]),
+                                      "ours": (PAIRS, lambda: bench.run(*watched, env=env)["seconds"])})
     yield against_bare("monitor_torch", values["ours"], values["bare"], 1.01)
 
 

@@ -6,11 +6,11 @@ The device may be the processor itself (PoCL): then the recorder, the program an
 
 import os
 
-from measure import PROCESS_PAIRS, Skip, row
+from measure import PAIRS, PROCESS_PAIRS, Skip, row
 from python_rows import STEADY, WORKLOADS, against_bare, ask, bench_python, record, rounds
 
 LAUNCH_BATCHES = 100   # of a thousand launches
-INFER_BLOCKS = 5
+INFER_BLOCKS = 9
 WITH_EVENTS = 1
 TOKENS = 128
 
@@ -41,8 +41,8 @@ def tinygrad(bench):
         raise Skip(f"tinygrad is not installed in {bench_python()}")
     program = (bench_python(), WORKLOADS / "tinygrad_infer.py", INFER_BLOCKS)
     values = rounds("tinygrad", {
-        "bare": (PROCESS_PAIRS, lambda: bench.run(*program, env={**os.environ, **STEADY})),
-        "ours": (PROCESS_PAIRS, lambda: record(bench, *program, env=STEADY, kinds=("cpu_call", "gpu_kernel"))[0])})
+        "bare": (PAIRS, lambda: bench.run(*program, env={**os.environ, **STEADY})),
+        "ours": (PAIRS, lambda: record(bench, *program, env=STEADY, kinds=("cpu_call", "gpu_kernel"))[0])})
     for name, figure, bar in (("tinygrad", "seconds", 1.03), ("tinygrad_cpu", "cpu_seconds", None)):
         ours, bare = ([result[figure] for result in values[side]] for side in ("ours", "bare"))
         yield against_bare(name, ours, bare, bar)
