@@ -38,7 +38,8 @@ class Profiler:
         self._arguments = _size_argument(trace_size_mb) + _overflow_argument(overflow)
         if detail not in _DETAILS:
             raise ValueError("detail is %s, %s or %s, not %r" % (*_DETAILS, detail))
-        self._options = {"calls": bool(calls), "full": detail == "full", "light": detail == "light", "c_calls": bool(c_calls), "ops": bool(ops), "shapes": bool(shapes),
+        self._options = {"calls": bool(calls), "full": detail == "full", "light": detail == "light", "c_calls": bool(c_calls),
+                         "ops": bool(ops), "shapes": bool(shapes),
                          "include": pattern_list("include", include), "exclude": pattern_list("exclude", exclude)}
         self._gpu = bool(gpu)
         self._recording = None

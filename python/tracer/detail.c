@@ -1,9 +1,10 @@
 /*
  * detail.c - see detail.h.
  *
- * A thread has credit: one per cent of its time, less what its calls took to record, never more than CREDIT_NS.  When that is
- * used up, the next level leaves out more; where a level has taken little for a while, the one before it is tried again, and
- * less often the more often that was in vain.  Programs that make less than a few hundred thousand calls never get there.
+ * A thread has credit: one per cent of its processor time, and a quarter as much of the time that it waits, less what its calls
+ * took to record, never more than CREDIT_NS.  When that is used up, the next level leaves out more; where a level has taken little
+ * for a while, the one before it is tried again, and less often the more often that was in vain.  Programs that make less than a
+ * few hundred thousand calls never get there.
  */
 #include "detail.h"
 
@@ -11,13 +12,16 @@
 #include <string.h>
 #include <time.h>
 
-#define BUDGET 100u          /* one part in so many */
+#define BUDGET 100u          /* one part in so many of the time that it runs, */
+#define BUDGET_IDLE 400u     /* and that it waits */
+#define COMFORT 3u           /* the part of it that leaves room for more */
 #define EVENT_NS 80u         /* what one end of a call takes where it is in the way of other things */
 #define PASSED_NS 15u        /* what a call takes that only comes through the hook */
 #define CREDIT_NS 20000000   /* what may be used at once */
-#define STEP_NS 2000000      /* what a level has before the next one is taken */
-#define PATIENCE_NS 1000000000u
-#define PATIENCE_MAX_NS (64u * (uint64_t)PATIENCE_NS)
+#define STEP_NS 500000       /* what a level has before the next one is taken */
+#define TRY_NS 2000000       /* and one that is tried again */
+#define PATIENCE_NS 500000000u
+#define PATIENCE_MAX_NS (128u * (uint64_t)PATIENCE_NS)
 
 /* Levels: 0 all; then functions below 2, 4, ... 128 us are short; then those below 0.25, 0.5, ... 8 us are left out. */
 #define SHORT_LEVELS 7u
@@ -45,9 +49,10 @@ struct detail {
 	uint32_t generation; /* of the session that all this is about */
 	uint32_t level;
 	uint64_t produced; /* slots that have been looked at */
-	uint64_t ns;       /* when that was */
+	uint64_t ns;       /* when that was, */
+	uint64_t cpu_ns;   /* and the processor time until then */
 	int64_t credit;
-	uint64_t spent, span; /* at this level */
+	uint64_t spent, earned, span; /* at this level */
 	uint64_t patience;    /* the span after which the level before is tried again */
 	bool tried;           /* this level is such a try */
 	struct {
@@ -56,11 +61,11 @@ struct detail {
 	} open[DEPTHS];
 };
 
-static uint64_t now_ns(void)
+static uint64_t read_ns(clockid_t clock)
 {
-	struct timespec now;
+	struct timespec now = { 0, 0 };
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -70,7 +75,7 @@ void detail_start(void)
 	since.names = 0;
 	tracer.starts++;
 	since.ticks = clock_ticks(tracer.rt->clock);
-	since.ns = now_ns();
+	since.ns = read_ns(CLOCK_MONOTONIC);
 }
 
 void detail_free(struct detail *detail)
@@ -172,7 +177,7 @@ static void set_level(struct tracer_thread *me, uint32_t level, uint64_t now)
 
 	tracer.quiet = (uint64_t)units_of_ns(QUIET_NS, now) << UNIT_SHIFT;
 	d->level = level;
-	d->spent = d->span = 0;
+	d->spent = d->earned = d->span = 0;
 	me->short_below = units_of_ns(below, now);
 	me->none_below = level > SHORT_LEVELS ? units_of_ns(NONE_NS(level), now) : 0;
 	if (below > atomic_load_explicit(&header->short_ns, memory_order_relaxed))
@@ -191,13 +196,17 @@ static void record_less(struct tracer_thread *me, uint64_t now)
 		set_level(me, d->level + 1, now);
 }
 
+/* As much as it may be that there is room for, if each level takes twice as much as the next. */
 static void record_more(struct tracer_thread *me, uint64_t now)
 {
 	struct detail *d = me->detail;
+	uint32_t level = d->level - 1;
 
+	for (uint64_t guess = 2 * (d->spent + 1); level > 0 && guess < d->earned / COMFORT; guess *= 2)
+		level--;
 	d->tried = true;
-	d->credit = CREDIT_NS / 2;
-	set_level(me, d->level - 1, now);
+	d->credit = TRY_NS;
+	set_level(me, level, now);
 	tracer_hook_reopen();
 }
 
@@ -210,60 +219,79 @@ static bool begin(struct tracer_thread *me, uint64_t now)
 		d = me->detail = malloc(sizeof *d);
 	if (!d)
 		return false;
-	*d = (struct detail){ .generation = me->t->generation, .ns = now, .credit = CREDIT_NS, .patience = PATIENCE_NS,
+	*d = (struct detail){ .generation = me->t->generation, .ns = now, .cpu_ns = read_ns(CLOCK_THREAD_CPUTIME_ID),
+			      .credit = CREDIT_NS, .patience = PATIENCE_NS,
 			      .produced = me->t->producer->process->chunk_states[me->t->producer->newest].base };
 	me->short_below = me->none_below = 0;
 	return true;
 }
 
+/* What the time since the last look allows. */
+static uint64_t earn(struct detail *d, uint64_t now)
+{
+	uint64_t cpu_ns = read_ns(CLOCK_THREAD_CPUTIME_ID), span = now - d->ns, ran = cpu_ns - d->cpu_ns;
+
+	ran = ran < span ? ran : span;
+	d->span += span;
+	d->ns = now;
+	d->cpu_ns = cpu_ns;
+	return ran / BUDGET + (span - ran) / BUDGET_IDLE;
+}
+
 void detail_look(struct tracer_thread *me)
 {
 	const struct ring_producer *p = me->t->producer;
-	uint64_t now, cost, span;
+	uint64_t now, cost, earned;
 	struct detail *d;
 
 	if (tracer.options.full || tracer.greenlets || me->t->generation != tracer.rt->generation || me->epoch != me->t->epoch ||
 	    !p->shared || p->chunk_count == 0)
 		return;
-	now = now_ns();
+	now = read_ns(CLOCK_MONOTONIC);
 	if ((!me->detail || me->detail->generation != me->t->generation || p->produced < me->detail->produced) && !begin(me, now))
 		return;
 	d = me->detail;
 	cost = look_at_slots(d, p, now) * EVENT_NS + me->passed * PASSED_NS;
 	me->passed = 0;
-	span = now - d->ns;
 	d->produced = p->produced;
-	d->ns = now;
+	earned = earn(d, now);
 	d->spent += cost;
-	d->span += span;
-	d->credit += (int64_t)(span / BUDGET) - (int64_t)cost;
+	d->earned += earned;
+	d->credit += (int64_t)earned - (int64_t)cost;
 	if (d->credit > CREDIT_NS)
 		d->credit = CREDIT_NS;
 	if (d->credit < 0)
 		record_less(me, now);
-	else if (d->level > 0 && d->span > d->patience && d->spent < d->span / BUDGET / 3)
+	else if (d->level > 0 && d->span > d->patience && d->spent < d->earned / COMFORT)
 		record_more(me, now);
 }
 
 /* ---- What is said of it -------------------------------------------------------------- */
 
-static void count(struct tracer_thread *me, size_t offset)
+static struct ring_header *shared_of(const struct tracer_thread *me)
 {
-	struct ring_header *shared = me->t->generation == tracer.rt->generation ? me->t->producer->shared : NULL;
-	_Atomic uint64_t *counter = (_Atomic uint64_t *)((char *)shared + offset);
+	return me->t->generation == tracer.rt->generation ? me->t->producer->shared : NULL;
+}
 
-	if (shared)
-		atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+static void count(_Atomic uint64_t *counter)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
 void detail_count_short(struct tracer_thread *me)
 {
-	count(me, offsetof(struct ring_header, short_calls));
+	struct ring_header *shared = shared_of(me);
+
+	if (shared)
+		count(&shared->short_calls);
 }
 
 void detail_count_left_out(struct tracer_thread *me)
 {
-	count(me, offsetof(struct ring_header, left_out));
+	struct ring_header *shared = shared_of(me);
+
+	if (shared)
+		count(&shared->left_out);
 	if (++me->left_out % LEFT_OUT_LOOK == 0) /* there may be nothing else that would fill a chunk */
 		detail_look(me);
 }

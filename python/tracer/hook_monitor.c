@@ -385,15 +385,12 @@ static int set_events(PyObject *module, int tool, long mask)
 	return result ? 0 : -1;
 }
 
-/* What an earlier recording left out may be asked for in this one. */
+/* Whatever answered DISABLE is seen again. */
 static int restart(PyObject *module)
 {
-	PyObject *result;
+	PyObject *result = PyObject_CallMethod(module, "restart_events", NULL);
 
 	memset(gone, false, sizeof gone);
-	result = tracer.known == (1u << CODE_FILTER_SHIFT | CODE_KNOWN) ? Py_NewRef(Py_None) :
-										     PyObject_CallMethod(module, "restart_events", NULL);
-
 	Py_XDECREF(result);
 	return result ? 0 : -1;
 }
@@ -405,11 +402,9 @@ void tracer_hook_again(void)
 void tracer_hook_reopen(void)
 {
 	PyObject *error = PyErr_GetRaisedException(), *module = monitoring();
-	PyObject *result;
 
-	memset(gone, false, sizeof gone);
-	result = module ? PyObject_CallMethod(module, "restart_events", NULL) : NULL;
-	Py_XDECREF(result);
+	if (module)
+		(void)restart(module);
 	PyErr_SetRaisedException(error);
 }
 
@@ -436,7 +431,9 @@ int tracer_hook_install(struct tracer_state *state)
 		if (strncmp(table[i].event, "C_R", 3) != 0) /* these come with CALL */
 			mask |= bit;
 	}
-	return set_events(module, state->tool, mask) == 0 ? restart(module) : -1;
+	if (set_events(module, state->tool, mask) != 0)
+		return -1;
+	return tracer.starts == 1 ? 0 : restart(module); /* what an earlier recording left out may be asked for in this one */
 }
 
 void tracer_hook_remove(struct tracer_state *state)

@@ -44,7 +44,7 @@ class Calls:
 
 
 def trace_calls(folder, python, code, options=(), arguments=(), unfinished=()):
-    """Runs the code.  The trace is sound: nothing lost, each call ended (but for those named; None: any), inside the one around it."""
+    """Runs the code.  The trace is sound: nothing lost, each call ended (but for those named), inside the one around it."""
     program = folder / "program.py"
     program.write_text(textwrap.dedent(code))
     recording = record(folder, program, *arguments, options=options, program=python.path)
@@ -52,8 +52,7 @@ def trace_calls(folder, python, code, options=(), arguments=(), unfinished=()):
     dump = subprocess.run([INFERSCOPE, "dump", "--format", "json", folder / "trace.sbt"], capture_output=True, text=True,
                           check=True, timeout=PATIENCE)
     calls = Calls(recording, json.loads(dump.stdout), program)
-    if unfinished is not None:
-        assert sorted(row["name"] for row in calls.calls if row.get("unfinished")) == sorted(unfinished)
+    assert sorted(row["name"] for row in calls.calls if row.get("unfinished")) == sorted(unfinished)
     assert not any(row.get("unmatched") or row.get("begin_lost") for row in calls.rows)
     check_nesting(calls)
     return calls
