@@ -188,7 +188,7 @@ struct host_window {
 /* Resources over a window: cores used on average. */
 struct host_load {
 	double cpus;      /* that the program may use; NAN */
-	double interval;  /* ns between two looks at a thread */
+	double interval;  /* ns between two looks at a thread, on average */
 	double tree, demand, outside, idle; /* cores: the program ran, wanted to run, others ran, nobody ran; NAN */
 	double free_cores; /* tree + idle, at most cpus; NAN */
 	double system_share; /* of the program's processor time */

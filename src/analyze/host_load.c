@@ -126,14 +126,29 @@ static double cores(const struct timeline *t, uint8_t kind, const char *name, in
 	return rate(t, kind, TIMELINE_NONE, name, from, to) / 1e9;
 }
 
+struct sampling {
+	int64_t cpus, interval_ns, slots, missed;
+};
+
 static void take_sampling(void *arg, const char *key, int64_t value)
 {
-	struct host_load *load = arg;
+	struct sampling *s = arg;
+	int64_t *to = strcmp(key, "cpus") == 0	      ? &s->cpus :
+		      strcmp(key, "interval_ns") == 0 ? &s->interval_ns :
+		      strcmp(key, "slots") == 0	      ? &s->slots :
+		      strcmp(key, "missed") == 0      ? &s->missed :
+							NULL;
 
-	if (strcmp(key, "cpus") == 0 && value > 0)
-		load->cpus = (double)value;
-	else if (strcmp(key, "interval_ns") == 0 && value > 0)
-		load->interval = (double)value;
+	if (to && value > 0)
+		*to = value;
+}
+
+/* In some slots there may have been no look. */
+static double interval_of(const struct sampling *s)
+{
+	double looks = s->slots ? (double)s->slots / ((double)s->slots + (double)s->missed) : 1;
+
+	return (s->interval_ns ? (double)s->interval_ns : SLOT_NS) / looks;
 }
 
 /* Integers of the map that the recorder wrote about its looking. */
@@ -220,10 +235,11 @@ static void look_at_memory(struct host_load *load, const struct timeline *t, uin
 
 int host_load_find(struct host_load *load, const struct analysis_host *h, const struct timeline *t, int64_t from, int64_t to)
 {
+	struct sampling sampling = { 0 };
 	double busy, user, system, quota;
 
-	*load = (struct host_load){ .cpus = NAN, .interval = SLOT_NS };
-	each_sampling(t, take_sampling, load);
+	each_sampling(t, take_sampling, &sampling);
+	*load = (struct host_load){ .cpus = sampling.cpus ? (double)sampling.cpus : NAN, .interval = interval_of(&sampling) };
 	load->tree = cores(t, TRACK_STATES, "run_ns", from, to);
 	load->demand = load->tree + cores(t, TRACK_STATES, "queue_ns", from, to);
 	busy = cores(t, TRACK_HOST, "host_busy_ns", from, to);

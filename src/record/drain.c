@@ -147,14 +147,21 @@ static bool is_known(const struct drain_process *p, uint32_t ring)
 	return ring < p->ring_count && serial != 0 && serial == p->rings[ring].serial;
 }
 
-static bool has_news(const struct drain_process *p, uint32_t rings)
+/* Of a ring that is new one more: it is news itself. */
+static uint64_t waiting_in(const struct drain_process *p, uint32_t rings)
 {
 	const struct ring_header *h = layout_rings(p->file.map);
+	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < rings; i++)
-		if (!is_known(p, i) || atomic_load_explicit(&h[i].produced, memory_order_relaxed) > p->rings[i].cursor.position)
-			return true;
-	return false;
+	for (uint32_t i = 0; i < rings; i++) {
+		uint64_t produced = atomic_load_explicit(&h[i].produced, memory_order_relaxed);
+
+		if (!is_known(p, i))
+			sum += produced + 1;
+		else if (produced > p->rings[i].cursor.position)
+			sum += produced - p->rings[i].cursor.position;
+	}
+	return sum;
 }
 
 /* A thread that has left, and whose events are all on disk: others may have its memory. */
@@ -179,7 +186,7 @@ static int64_t drain_process_pass(struct drain *d, struct drain_process *p, stru
 	int64_t moved = 0, n;
 	uint32_t rings = ring_file_rings(&p->file);
 
-	if (has_news(p, rings)) {
+	if (waiting_in(p, rings)) {
 		if (ring_scan(&d->scan, &p->file) != 0 || ARRAY_GROW(p->rings, p->ring_count, rings) != 0)
 			return -ENOMEM;
 		rings = d->scan.ring_count < rings ? d->scan.ring_count : rings;
@@ -250,17 +257,17 @@ void drain_prepare(struct drain *d)
 	}
 }
 
-bool drain_has_news(const struct drain *d)
+uint64_t drain_waiting(const struct drain *d)
 {
-	if (atomic_load_explicit(&d->session->page->processes, memory_order_relaxed) > d->process_count)
-		return true;
+	uint64_t sum = atomic_load_explicit(&d->session->page->processes, memory_order_relaxed) > d->process_count;
+
 	for (uint32_t i = 0; i < d->process_count; i++) {
 		const struct drain_process *p = d->processes[i];
 
-		if (p && p->file.map && has_news(p, ring_file_rings(&p->file)))
-			return true;
+		if (p && p->file.map)
+			sum += waiting_in(p, ring_file_rings(&p->file));
 	}
-	return false;
+	return sum;
 }
 
 int64_t drain_pass(struct drain *d, struct error *err)

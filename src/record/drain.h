@@ -48,8 +48,8 @@ int drain_resume(struct drain *drain, struct trace_reader *reader, bool damaged,
 /* Sees to it that processes find memory where their events will go next: it takes them longer than us. */
 void drain_prepare(struct drain *drain);
 
-/* Is there anything to read?  Looks at a line of memory a thread. */
-bool drain_has_news(const struct drain *drain);
+/* How many slots there are to be read; more than none where there is a new thread or process.  Looks at a line of memory a thread. */
+uint64_t drain_waiting(const struct drain *drain);
 
 /* One pass.  Returns how many slots were moved, or negative when memory ran out (and the pass is incomplete). */
 int64_t drain_pass(struct drain *drain, struct error *err);

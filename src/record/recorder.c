@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -26,8 +27,10 @@
 
 #define NAP_MIN_US 500
 #define NAP_MAX_US 8000
+#define NAP_CALM_US 25000
 #define NAP_IDLE_US 128000
 #define IDLE_NS 200000000   /* that nobody has written anything for */
+#define CALM_EVENTS 8192u   /* in a nap; more is not little */
 #define FILL_RATE 1000      /* bytes a microsecond: the fastest that a program can be expected to fill its rings */
 #define HOLD_NS 100000000   /* no event waits longer than this to be read once it has been seen */
 #define FLUSH_NS 250000000  /* no event is older than this when it reaches the file */
@@ -60,6 +63,8 @@ struct recorder {
 	int64_t last_flush_ns, last_clock_ns, last_reap_ns, last_watch_ns, last_samples_ns, last_asked_ns;
 	int64_t due_ns; /* when who looks on wants to be called */
 	uint32_t nap_us;
+	uint64_t waiting; /* events, at the last look */
+	bool calm;        /* few came since the one before */
 	struct error trouble;
 };
 
@@ -223,6 +228,15 @@ static int start(struct recorder *r, struct error *err)
 	return rc;
 }
 
+/* The program comes first: where it needs all processors, it is not interrupted when we wake.  Whoever we start is not so patient. */
+static void give_way(void)
+{
+	const struct sched_param none = { 0 };
+
+	if (sched_getscheduler(0) == SCHED_OTHER)
+		(void)sched_setscheduler(0, SCHED_BATCH | SCHED_RESET_ON_FORK, &none);
+}
+
 static struct watch_options watch_options(const struct recorder_options *o)
 {
 	struct watch_options options = WATCH_OPTIONS_INIT;
@@ -280,13 +294,17 @@ static bool is_half_full(const struct recorder *r)
 
 static bool is_due(struct recorder *r)
 {
+	uint64_t waiting = drain_waiting(r->drain);
 	int64_t now = now_ns();
 
-	if (r->waiting_since_ns == 0 && drain_has_news(r->drain))
+	r->calm = !is_half_full(r) && waiting < r->waiting + CALM_EVENTS;
+	r->waiting = waiting;
+	if (r->waiting_since_ns == 0 && waiting)
 		r->waiting_since_ns = r->last_news_ns = now;
 	if (!is_half_full(r) && (r->waiting_since_ns == 0 || now - r->waiting_since_ns < HOLD_NS))
 		return false;
 	r->waiting_since_ns = 0;
+	r->waiting = 0;
 	return true;
 }
 
@@ -296,11 +314,12 @@ static bool is_at_leisure(const struct recorder *r, int64_t now)
 	return r->options->onlooker && r->waiting_since_ns == 0 && now - r->last_news_ns > IDLE_NS;
 }
 
-/* Long enough that looking costs nothing, too short for the other half to fill.  Rings that nobody has written to for a while have
- * four times the room.  Whoever looks on is not kept waiting. */
+/* Long enough that looking costs nothing, too short for the other half to fill.  Where little is written, it is only that; where
+ * much is, memory has to be prepared for it in time.  Rings that nobody has written to for a while have four times the room.  Whoever
+ * looks on is not kept waiting. */
 static uint32_t nap_length(const struct recorder *r)
 {
-	uint64_t us = r->options->budget_bytes / 4 / FILL_RATE, most = NAP_MAX_US;
+	uint64_t us = r->options->budget_bytes / 4 / FILL_RATE, most = r->calm ? NAP_CALM_US : NAP_MAX_US;
 	int64_t now = now_ns();
 
 	if (is_at_leisure(r, now)) {
@@ -411,6 +430,7 @@ static void record_until_end(struct recorder *r)
 {
 	bool more = true;
 
+	give_way();
 	begin_looking_on(r);
 	while (more) {
 		r->nap_us = nap_length(r);

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "record/watch_state.h"
@@ -22,6 +23,9 @@
 #define COMFORT(budget) ((budget) / 9 * 7) /* with so little it may look more often */
 #define FAR_TOO_MUCH 4u          /* times what it may take in a second */
 #define PACE_MAX 64u             /* slots */
+#define QUEUE_NS 100000u         /* that we wait for a processor when we wake: the program needs all of them, and we are in its way */
+#define LOOKS_ENOUGH 400u        /* after which half as many will do */
+#define SLOTS_BUSY 3u            /* of so many slots there is a look in one then, on average in half of all */
 #define FILES_SPARED 256u        /* descriptors that are not for threads */
 #define FILES_A_THREAD 2u
 
@@ -194,6 +198,20 @@ static void keep_budget(struct watch *w, int64_t now)
 	w->mark_ns = now;
 }
 
+/* A look is in the way of a program that leaves no processor idle: each costs it several times what it takes us. */
+static void look_at_queue(struct watch *w)
+{
+	struct thread_ledger now;
+	uint64_t wakes, queue_ns;
+
+	if (thread_files_ledger(&w->own_files, &now) != 0)
+		return;
+	wakes = now.slices - w->own.slices;
+	queue_ns = now.queue_ns - w->own.queue_ns;
+	w->in_the_way = queue_ns > wakes * (w->in_the_way ? QUEUE_NS / 2 : QUEUE_NS);
+	w->own = now;
+}
+
 /* ---- Looking ----------------------------------------------------------------- */
 
 static uint64_t next_random(struct watch *w)
@@ -243,15 +261,27 @@ static void do_periodic(struct watch *w, int64_t now)
 	if (now >= w->next_second_ns) {
 		for (size_t i = 0; i < w->thread_count; i++)
 			watch_thread_second(w, w->threads[i]);
+		look_at_queue(w);
 		w->next_second_ns = now + SECOND_NS;
 	}
+}
+
+/* How many slots are left out before the next look; by chance, so that all threads have their turns. */
+static uint32_t choose_rest(struct watch *w)
+{
+	bool rests = w->in_the_way && w->totals.slots > LOOKS_ENOUGH && w->options.slot_ns < WATCH_LONG_NS;
+
+	return rests ? (uint32_t)(next_random(w) % SLOTS_BUSY) : 0;
 }
 
 /* The random place in the next slot that is not over yet, as a time. */
 static int64_t choose_place(struct watch *w)
 {
 	int64_t now = now_ns(CLOCK_MONOTONIC), slot_ns = w->options.slot_ns, place;
+	uint32_t rest = choose_rest(w);
 
+	w->slot += rest;
+	w->totals.missed += rest;
 	for (;;) {
 		w->slot++;
 		place = w->begin_ns + (int64_t)w->slot * slot_ns + (int64_t)(next_random(w) % (uint64_t)slot_ns);
@@ -296,6 +326,8 @@ static void *run(void *arg)
 
 	(void)prctl(PR_SET_TIMERSLACK, 1000UL);
 	(void)prctl(PR_SET_NAME, "inferscope-watch");
+	if (thread_files_open(&w->own_files, getpid(), (pid_t)syscall(SYS_gettid)) == 0)
+		(void)thread_files_ledger(&w->own_files, &w->own);
 	w->begin_ns = w->mark_ns = now;
 	w->next_pass_ns = now + PASS_NS;
 	w->next_second_ns = now + SECOND_NS;
@@ -313,6 +345,7 @@ static void *run(void *arg)
 	look_for_the_last_time(w);
 	watch_view_make(w);
 	w->totals.cpu_ns = (uint64_t)now_ns(CLOCK_THREAD_CPUTIME_ID);
+	thread_files_close(&w->own_files);
 	return NULL;
 }
 
@@ -360,6 +393,7 @@ static struct watch *watch_new(enum clock_source clock, const struct watch_optio
 	w->clock = clock;
 	w->ticks_a_slot = (uint64_t)((double)clock_measure_rate(clock) * (double)w->options.slot_ns / SECOND_NS);
 	w->pace = w->spine_pace = w->totals.pace = 1;
+	w->own_files = (struct thread_files)THREAD_FILES_INIT;
 	w->totals.longest_period_ns = CPU_SAMPLER_PERIOD_NS;
 	w->reach = w->options.program_counters ? CPU_SAMPLER_KERNEL : CPU_SAMPLER_NONE;
 	if (getrandom(&w->totals.seed, sizeof w->totals.seed, GRND_NONBLOCK) != (ssize_t)sizeof w->totals.seed)

@@ -6,9 +6,10 @@
 #include "record/watch_state.h"
 
 #define BUSY_NS 2000000u        /* processor time of a thread that is worth sampling; most threads of pools never get there */
-#define SWITCH_NS 3000          /* that a thread loses when it gets a processor and loses it again, where a timer costs most */
-#define COST_PART 50            /* of a thread's processor time, and */
+#define SWITCH_NS 12000         /* that a thread loses when it gets a processor and loses it again, in a virtual machine, where a timer costs most */
+#define COST_PART 200           /* of a thread's processor time, and */
 #define COST_IDLE_PART 1000     /* of the time in all, that sampling may take */
+#define CREDIT_NS 5000000       /* that it may owe before it rests */
 #define DEBT_MAX_NS 100000000
 #define CLOCK_PAUSE_NS 50000000 /* between readings of the clocks */
 #define CLOCK_SPAN_NS 2000000000
@@ -175,7 +176,7 @@ void watch_sampler_pace(struct watch *w, struct watched_thread *t, int64_t passe
 		return;
 	t->debt_ns = debt(t, passed_ns);
 	t->sampled = t->ledger;
-	if (t->debt_ns > 0 && !t->sampler_rests) {
+	if (t->debt_ns > CREDIT_NS && !t->sampler_rests) {
 		watch_sampler_end(w, t);
 		t->sampler_rests = true;
 		w->totals.rests++;

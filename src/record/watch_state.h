@@ -111,6 +111,9 @@ struct watch {
 	struct numa_memory numa;                /* as last put */
 	uint32_t next_process, next_thread;
 	uint64_t slot, passes, random;
+	struct thread_files own_files; /* of the thread that looks */
+	struct thread_ledger own;      /* a second ago */
+	bool in_the_way;               /* of the program, which needs all processors */
 	size_t turn; /* whose children are next */
 	bool last;   /* the look under way */
 	int64_t begin_ns, next_pass_ns, next_second_ns, samples_ns, next_samples_ns;

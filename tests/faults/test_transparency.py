@@ -8,6 +8,7 @@ import signal
 import subprocess
 import termios
 import time
+from pathlib import Path
 
 import pytest
 from conftest import (DOOR, FAULTS, INFERSCOPE, INHERITED, OTHERS_VARIABLES, OUR_VARIABLES, PATIENCE, children, sigqueue,
@@ -20,6 +21,7 @@ SETUPS = {
     "umask": "umask 0137;",
     "limits": "ulimit -n 77; ulimit -c 0; ulimit -s 4096;",
     "nice": "renice -n 3 $$ > /dev/null;",
+    "batch": "chrt --batch --pid 0 $$;",
     "folder": "mkdir -p sub/folder; cd sub/folder;",
     "deleted folder": "mkdir -p gone; cd gone; rmdir ../gone;",
     "descriptors": "exec 5< /dev/zero 9> nine;",
@@ -64,6 +66,18 @@ def test_it_inherits_the_same_signal_mask(tidy):
     assert re.search(r"SigBlk:\t8000008000035006", without)
 
     assert state(tidy, True, "", *blocking) == without
+
+
+def test_the_recorder_gives_way_and_nobody_else(tidy):
+    recorder = tidy.start(INFERSCOPE, "run", "--waits", "on", "--", "sleep", "60")
+    tasks = Path(f"/proc/{recorder.pid}/task")
+    wait_for(lambda: "sleep" in children(recorder.pid) and os.sched_getscheduler(recorder.pid) != os.SCHED_OTHER)
+    policies = {(task / "comm").read_text().strip(): os.sched_getscheduler(int(task.name)) for task in tasks.iterdir()}
+    policies["sleep"] = os.sched_getscheduler(children(recorder.pid)["sleep"][0])
+    recorder.terminate()
+    recorder.wait(PATIENCE)
+    assert policies == {"inferscope": os.SCHED_BATCH | os.SCHED_RESET_ON_FORK, "inferscope-watc": os.SCHED_OTHER,
+                        "sleep": os.SCHED_OTHER}
 
 
 def environment(text):

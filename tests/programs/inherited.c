@@ -10,6 +10,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +72,7 @@ static void print_limits(FILE *out)
 		if (getrlimit((__rlimit_resource_t)i, &limit) == 0)
 			fprintf(out, "limit %d %llx %llx\n", i, (unsigned long long)limit.rlim_cur,
 				(unsigned long long)limit.rlim_max);
-	fprintf(out, "nice %d\n", getpriority(PRIO_PROCESS, 0));
+	fprintf(out, "nice %d policy %d\n", getpriority(PRIO_PROCESS, 0), sched_getscheduler(0));
 }
 
 static int print_state(const char *path)

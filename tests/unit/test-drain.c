@@ -203,6 +203,30 @@ static void events_arrive_as_they_were(void **state)
 	trace_reader_close(reader);
 }
 
+static void what_waits_is_counted(void **state)
+{
+	struct drain_totals drained;
+	struct ring_memory *memory;
+	struct ring_producer *p;
+	struct totals totals;
+	uint32_t serial = 0;
+
+	(void)state;
+	start(8, OVERFLOW_WRAP);
+	assert_int_equal(drain_waiting(drain), 0);
+	memory = attach(0, 0);
+	assert_int_equal(drain_waiting(drain), 1); /* the process */
+	p = ring_producer_open(memory, 100, 0, &serial);
+	assert_int_equal(drain_pass(drain, NULL), 0);
+	assert_int_equal(drain_waiting(drain), 0);
+	for (uint64_t i = 0; i < 5; i++)
+		assert_true(emit(p, 1000 + i, EVENT_INSTANT, PHASE_INSTANT, name(memory, "mark"), 0));
+	assert_int_equal(drain_waiting(drain), 5);
+	assert_int_equal(drain_pass(drain, NULL), 5);
+	assert_int_equal(drain_waiting(drain), 0);
+	trace_reader_close(finish(&drained, &totals));
+}
+
 /* What was overwritten before it was read is one lost event that covers it. */
 static void overwritten_events_are_counted(void **state)
 {
@@ -1003,6 +1027,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_arrive_as_they_were),
+		cmocka_unit_test(what_waits_is_counted),
 		cmocka_unit_test(overwritten_events_are_counted),
 		cmocka_unit_test(refusals_are_counted_by_reason),
 		cmocka_unit_test(nonsense_is_counted),
