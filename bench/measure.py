@@ -87,9 +87,12 @@ class Bench:
         """Runs a command under the recorder; what it prints, and what `info` says of its trace.  Nothing may be lost."""
         trace = self.scratch / "recorded.sbt"
         result = self.run(self.inferscope, "run", "--trace", trace, "--report", "none", "--", *command, env=env, on_start=on_start)
+        return result, self.take(trace, command[0], result.get("events"))
+
+    def take(self, trace, what, made=None):
+        """What `info` says of a trace, which is removed.  Nothing may be lost; made: events that it must have."""
         info = json.loads(subprocess.check_output([self.inferscope, "info", "--format", "json", trace]))
-        if info["lost"] != 0 or info["events"] != result.get("events", info["events"]):
-            sys.exit(f"bench: {command[0]}: {info['events']} events recorded, {info['lost']} lost, "
-                     f"{result.get('events')} made: this measures nothing")
+        if info["lost"] != 0 or made not in (None, info["events"]):
+            sys.exit(f"bench: {what}: {info['events']} events recorded, {info['lost']} lost, {made} made: this measures nothing")
         trace.unlink()
-        return result, info
+        return info

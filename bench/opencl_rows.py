@@ -7,10 +7,11 @@ The device may be the processor itself (PoCL): then the recorder, the program an
 import os
 
 from measure import PAIRS, PROCESS_PAIRS, Skip, row
-from python_rows import STEADY, WORKLOADS, against_bare, ask, bench_python, record, rounds
+from python_rows import STEADY, WORKLOADS, against_bare, ask, bench_python, need_kinds, rounds
+from turns import Side, median, take_turns
 
 LAUNCH_BATCHES = 100   # of a thousand launches
-INFER_BLOCKS = 9
+INFER_PAIRS = 10  # of blocks
 WITH_EVENTS = 1
 TOKENS = 128
 
@@ -39,12 +40,13 @@ def opencl_launch(bench):
 def tinygrad(bench):
     if not ask(bench_python(), '__import__("importlib.metadata").metadata.version("tinygrad")'):
         raise Skip(f"tinygrad is not installed in {bench_python()}")
-    program = (bench_python(), WORKLOADS / "tinygrad_infer.py", INFER_BLOCKS)
-    values = rounds("tinygrad", {
-        "bare": (PAIRS, lambda: bench.run(*program, env={**os.environ, **STEADY})),
-        "ours": (PAIRS, lambda: record(bench, *program, env=STEADY, kinds=("cpu_call", "gpu_kernel"))[0])})
+    program, trace = (bench_python(), WORKLOADS / "tinygrad_infer.py"), bench.scratch / "recorded.sbt"
+    recorded = (bench.inferscope, "run", "--trace", trace, "--report", "none", "--", *program)
+    values = take_turns("tinygrad", lambda: Side(recorded, STEADY, recorder=True), lambda: Side(program, STEADY),
+                        PAIRS, INFER_PAIRS)
+    need_kinds(bench.take(trace, "tinygrad"), "tinygrad", "cpu_call", "gpu_kernel")
     for name, figure, bar in (("tinygrad", "seconds", 1.03), ("tinygrad_cpu", "cpu_seconds", None)):
-        ours, bare = ([result[figure] for result in values[side]] for side in ("ours", "bare"))
+        ours, bare = ([median(pair[side], figure) for pair in values] for side in (0, 1))
         yield against_bare(name, ours, bare, bar)
 
 

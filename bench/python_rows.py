@@ -93,10 +93,14 @@ def peer_name(package, called=None):
 def record(bench, *command, env=None, on_start=None, kinds=("cpu_call",)):
     """Records a Python program, and sees to it that something was."""
     result, info = bench.record(*command, env={**os.environ, **(env or {})}, on_start=on_start)
+    need_kinds(info, command[0], *kinds)
+    return result, info
+
+
+def need_kinds(info, what, *kinds):
     missing = [kind for kind in kinds if not info["events_by_kind"].get(kind)]
     if missing:
-        raise Skip(f"{command[0]}: no {missing[0]} events were recorded")
-    return result, info
+        raise Skip(f"{what}: no {missing[0]} events were recorded")
 
 
 def rounds(what, sides):

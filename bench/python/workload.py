@@ -44,6 +44,15 @@ def seconds(function, repeats=1, pause=0, figure=statistics.median):
     return figure(times)
 
 
+def turns(function):
+    """Runs the function whenever a line comes in, and says how long it took (bench/turns.py)."""
+    print(json.dumps({}), flush=True)
+    for _ in sys.stdin:
+        start, cpu_start = time.perf_counter(), time.process_time()
+        function()
+        print(json.dumps({"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu_start}), flush=True)
+
+
 def finish(peer, **result):
     """Prints the result.  Under a peer it leaves at once, before that begins to write."""
     print(json.dumps(result), flush=True)
