@@ -141,11 +141,13 @@ def test_each_wait_is_one_state_and_begins_inside_it(tmp_path):
         for _ in range(40):
             begin = time.clock_gettime_ns(raw)
             time.sleep(0.05)
-            print("nap=%d,%d" % (begin, time.clock_gettime_ns(raw)), flush=True)
+            end = time.clock_gettime_ns(raw)
+            print("nap=%d,%d" % (begin, end), flush=True)
+            while time.clock_gettime_ns(raw) < end + 300_000: pass
     """, "--calls", "off")
     naps = [tuple(map(int, word[4:].split(","))) for word in seen.out.split() if word.startswith("nap=")]
     waits = waits_of(seen, main_of(seen), "sleep")
-    slack = 100_000
+    slack = 100_000  # of the clocks; naps lie further apart
     around = [[n for n, (a, b) in enumerate(naps) if a - slack <= wait[0][0] <= b + slack] for wait in waits]
     assert len(naps) == 40 and all(len(numbers) == 1 for numbers in around)
     found = [numbers[0] for numbers in around]
@@ -571,3 +573,11 @@ def test_commands_read_such_a_trace(tmp_path):
         done = subprocess.run([INFERSCOPE, *command, tmp_path / "trace.sbt"], capture_output=True, text=True, check=False,
                               timeout=PATIENCE)
         assert done.returncode == 0, done.stderr
+
+
+def test_what_is_missing_to_judge_is_said(tmp_path):
+    watch(tmp_path, "import time; time.sleep(0.5)", "--calls", "off")
+    done = subprocess.run([INFERSCOPE, "analyze", "--format", "json", "--output", "-", tmp_path / "trace.sbt"], capture_output=True,
+                          text=True, check=True, timeout=PATIENCE)
+    cause = json.loads(done.stdout)["bottleneck"]["primary_cause"]
+    assert cause == "no device work is in the trace, and no call, operator or scope of the main thread"
