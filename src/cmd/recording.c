@@ -110,7 +110,7 @@ void recording_warnings(const struct recorder_result *r, void (*speak)(void *arg
 	if (r->totals.lost > r->unwritten)
 		say(&s, "events were lost: try a larger --trace-size-mb, or fewer events");
 	if (r->totals.unseen_ns > 0)
-		say(&s, "calls were not seen for %.1f ms, while recursion was too deep to record", r->totals.unseen_ns / 1e6);
+		say(&s, "calls were not seen for %.1f ms (deep recursion, or beside a short function that waited)", r->totals.unseen_ns / 1e6);
 	say_gpu(&s, &r->gpu);
 	for (size_t i = 0; i < r->notes.count; i++)
 		if (!is_said(&r->gpu, r->notes.texts[i]))

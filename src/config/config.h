@@ -53,7 +53,6 @@ enum config_key {
 
 /* The values of the CONFIG_ENUM keys, as config_integer() returns them. */
 enum config_overflow { CONFIG_OVERFLOW_WRAP, CONFIG_OVERFLOW_DISCARD, CONFIG_OVERFLOW_BLOCK };
-enum config_detail { CONFIG_DETAIL_AUTO, CONFIG_DETAIL_FULL, CONFIG_DETAIL_LIGHT };
 enum config_gpu { CONFIG_GPU_AUTO, CONFIG_GPU_OFF, CONFIG_GPU_NSYS };
 enum config_color { CONFIG_COLOR_AUTO, CONFIG_COLOR_ALWAYS, CONFIG_COLOR_NEVER };
 /* CONFIG_LOG_LEVEL: enum log_level of base/log.h */

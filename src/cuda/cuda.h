@@ -5,18 +5,18 @@
  * program first uses CUDA, and calls InitializeInjection().  From there on CUPTI
  * tells us what devices do: it fills buffers of ours with records.
  *
- *      door.c     the door itself: once a process, a thread, and the end
- *      library.c  finds libcupti and its functions
+ *      door.c         the door itself: once a process, a thread, and the end
+ *      library.c      finds libcupti and its functions
  *      subscriber.c   its calls in our name, where it has several subscribers
- *      layout.c   what its records look like
- *      buffers.c  memory for records, from the pool to CUPTI and back
- *      records.c  records become events
- *      calls.c    those of calls, on the tracks of the threads that made them
+ *      layout.c       what its records look like
+ *      buffers.c      memory for records, from the pool to CUPTI and back
+ *      records.c      records become events
+ *      calls.c        those of calls, on the tracks of the threads that made them
  *      environment.c  how devices are: clocks, heat, power
- *      waits.c    which call recorded the event that a stream or a thread waits for
- *      places.c   devices, contexts, streams and threads
- *      texts.c    names that records only point to
- *      clock.c    CUPTI's times on our clock
+ *      waits.c        which call recorded the event that a stream or a thread waits for
+ *      places.c       devices, contexts, streams and threads
+ *      texts.c        names that records only point to
+ *      clock.c        CUPTI's times on our clock
  *
  * Threads of the program only ever take a buffer from the pool.  All else is
  * done by a thread of ours, twenty times a second: the whole of what has come is

@@ -88,7 +88,7 @@ static void stand_down(void)
 	for (size_t i = 0; i < sizeof kinds && cuda_is_subscribed(); i++)
 		if (cuda_door.sizes[kinds[i]])
 			(void)cuda_disable(kinds[i]);
-	if (asks_devices)
+	if (asks_devices && cuda_is_subscribed())
 		(void)cuda_disable(KIND_ENVIRONMENT);
 	asks_devices = false;
 	cuda_unsubscribe();

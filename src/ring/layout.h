@@ -119,8 +119,8 @@ struct process_header {
 	_Atomic uint32_t names;               /* largest id + 1 */
 	_Atomic uint64_t names_refused;       /* events recorded as NAME_TOO_MANY */
 	_Atomic uint64_t functions, functions_skipped; /* seen by a language's hook; of them, left out as asked */
-	_Atomic uint64_t short_ns;            /* functions whose calls take less were not looked into, for a time; 0: all were */
 	_Atomic uint64_t refused_no_ring;     /* events of threads that could not get a ring */
+	_Atomic uint64_t short_ns;            /* functions whose calls take less were not looked into, for a time; 0: all were */
 	_Alignas(64) _Atomic uint32_t free_rings;  /* hints, raised by the recorder: look for one */
 	_Atomic uint32_t free_chunks, empty_chunks;
 };

@@ -58,7 +58,7 @@ void inferscope_torch_rest_start(void)
 void inferscope_torch_count(void)
 {
 	uint64_t now = now_ns(), span = now - part.since;
-	uint64_t cost = atomic_fetch_add(&part.begun, TORCH_COUNT) * OPERATOR_NS;
+	uint64_t cost = (atomic_fetch_add(&part.begun, TORCH_COUNT) + TORCH_COUNT) * OPERATOR_NS;
 
 	if (span < PART_NS && cost < PART_COST_NS)
 		return;

@@ -72,7 +72,7 @@ CUptiResult cuptiSetThreadIdType(int type)
 	if (type != 0 && type != 1)
 		return CUPTI_ERROR_NOT_SUPPORTED;
 	if (old_call())
-		return old_call();
+		return CUPTI_ERROR_NOT_COMPATIBLE;
 	clients[0].thread_id_type = type;
 	return CUPTI_SUCCESS;
 }
