@@ -25,7 +25,7 @@
 #define PACE_MAX 64u             /* slots */
 #define QUEUE_NS 100000u         /* that we wait for a processor when we wake: the program needs all of them, and we are in its way */
 #define LOOKS_ENOUGH 400u        /* after which half as many will do */
-#define SLOTS_BUSY 3u            /* of so many slots there is a look in one then, on average in half of all */
+#define SLOTS_BUSY 3u            /* the next look is in one of so many slots then: on average there is one in half of them */
 #define FILES_SPARED 256u        /* descriptors that are not for threads */
 #define FILES_A_THREAD 2u
 
