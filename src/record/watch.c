@@ -14,7 +14,8 @@
 
 #define SECOND_NS 1000000000
 #define PASS_NS 100000000        /* between looks at which threads there are */
-#define SAMPLES_NS 200000000     /* and at where they ran */
+#define SAMPLES_NS 200000000     /* and at where they ran, */
+#define SAMPLES_SOON_NS 10000000 /* in a program that has just begun, whose memory has to be looked at before it ends */
 #define MACHINE_PASSES 2u        /* and, in passes, at the machine, */
 #define MACHINE_LONG_PASSES 5u   /* with long slots, */
 #define MACHINE_ALL_PASSES 10u   /* and at all of it */
@@ -243,6 +244,15 @@ static void read_samples(struct watch *w, int64_t now, bool last)
 	w->samples_ns = now;
 }
 
+void watch_samples_soon(struct watch *w)
+{
+	int64_t soon = now_ns(CLOCK_MONOTONIC) + SAMPLES_SOON_NS;
+
+	w->samples_pause_ns = SAMPLES_SOON_NS;
+	if (soon < w->next_samples_ns)
+		w->next_samples_ns = soon;
+}
+
 static void do_periodic(struct watch *w, int64_t now)
 {
 	unsigned machine = w->options.slot_ns < WATCH_LONG_NS ? MACHINE_PASSES : MACHINE_LONG_PASSES;
@@ -256,7 +266,8 @@ static void do_periodic(struct watch *w, int64_t now)
 	}
 	if (now >= w->next_samples_ns) {
 		read_samples(w, now, false);
-		w->next_samples_ns = now + SAMPLES_NS;
+		w->next_samples_ns = now + w->samples_pause_ns;
+		w->samples_pause_ns = 2 * w->samples_pause_ns < SAMPLES_NS ? 2 * w->samples_pause_ns : SAMPLES_NS;
 	}
 	if (now >= w->next_second_ns) {
 		for (size_t i = 0; i < w->thread_count; i++)
@@ -332,7 +343,8 @@ static void *run(void *arg)
 	w->next_pass_ns = now + PASS_NS;
 	w->next_second_ns = now + SECOND_NS;
 	w->samples_ns = now;
-	w->next_samples_ns = now + SAMPLES_NS;
+	w->next_samples_ns = INT64_MAX;
+	watch_samples_soon(w);
 	look_at_machine(w, true);
 	while (next_slot(w)) {
 		w->totals.slots++;

@@ -116,7 +116,7 @@ struct watch {
 	bool in_the_way;               /* of the program, which needs all processors */
 	size_t turn; /* whose children are next */
 	bool last;   /* the look under way */
-	int64_t begin_ns, next_pass_ns, next_second_ns, samples_ns, next_samples_ns;
+	int64_t begin_ns, next_pass_ns, next_second_ns, samples_ns, next_samples_ns, samples_pause_ns;
 	enum cpu_sampler_reach reach; /* that may be possible */
 	size_t samplers, sampler_limit;
 	struct clock_reading clock_old, clock_new;
@@ -141,6 +141,7 @@ struct watch {
 /* watch.c */
 void watch_put_thread(struct watch *w, const struct watched_thread *t, const struct watch_record *record);
 void watch_put_process(struct watch *w, const struct watched_process *p, const struct watch_record *record);
+void watch_samples_soon(struct watch *w); /* are to be read: a program has begun */
 
 /* watch_view.c: how things are now. */
 void watch_view_make(struct watch *w); /* after a look */

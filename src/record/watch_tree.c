@@ -147,6 +147,7 @@ void watch_tree_add(struct watch *w, pid_t pid)
 	keep_counters(w, p, &counters, watch_process_cpu(p));
 	put_counters(w, p, &counters);
 	list_threads(w, p);
+	watch_samples_soon(w);
 }
 
 void watch_process_end(struct watch *w, size_t index)
@@ -278,6 +279,7 @@ static void replace_program(struct watch *w, struct watched_process *p, uint64_t
 	p->pss_reads = watch_memory_reads(0);
 	wait_process_forget(&p->wait);
 	code_process_forget(&p->code);
+	watch_samples_soon(w);
 	watch_put_process(w, p, &record);
 }
 

@@ -15,7 +15,8 @@
 
 #define TEXT_MAX (16u << 20) /* bytes of a `maps` that are read */
 #define MAPS_MAX 65536u
-#define PAUSE_NS 1000000000 /* between two looks at the maps of a process */
+#define PAUSE_MIN_NS 10000000 /* between two looks at the maps of a process that has begun: it loads its libraries then; */
+#define PAUSE_MAX_NS 1000000000 /* twice as long each time */
 
 void process_maps_release(struct process_maps *maps)
 {
@@ -329,6 +330,7 @@ const struct process_map *process_maps_look_up(struct process_maps *maps, pid_t 
 		return map;
 	(void)process_maps_read(maps, pid); /* where it is forbidden, little is known */
 	maps->read_ns = now_ns;
-	maps->next_read_ns = now_ns + PAUSE_NS;
+	maps->pause_ns = maps->pause_ns == 0 ? PAUSE_MIN_NS : maps->pause_ns < PAUSE_MAX_NS / 2 ? 2 * maps->pause_ns : PAUSE_MAX_NS;
+	maps->next_read_ns = now_ns + maps->pause_ns;
 	return process_maps_find(maps, address);
 }

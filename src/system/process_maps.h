@@ -4,7 +4,7 @@
  * lies.
  *
  * Reading the maps of a large process takes a millisecond, so they are read when an address is met that they do not explain,
- * and not more often than once a second.
+ * and ever more rarely, down to once a second: a program loads what it needs at its beginning.
  */
 #ifndef SYSTEM_PROCESS_MAPS_H
 #define SYSTEM_PROCESS_MAPS_H
@@ -41,6 +41,7 @@ struct process_maps {
 	size_t python_count;
 	uint64_t runtime_begin, runtime_end; /* _PyRuntime; 0 to 0: there is none */
 	int64_t read_ns, next_read_ns; /* when they were looked at, and not before when again; CLOCK_MONOTONIC */
+	int64_t pause_ns;
 };
 #define PROCESS_MAPS_INIT { 0 }
 
@@ -57,7 +58,7 @@ int process_maps_read(struct process_maps *maps, pid_t pid);
 /* What lies at the address; NULL when it is nothing of interest. */
 const struct process_map *process_maps_find(const struct process_maps *maps, uint64_t address);
 
-/* The same, with another look at the maps when they do not explain the address and the last look was a second ago.
+/* The same, with another look at the maps when they do not explain the address and the last look was long enough ago.
  * now_ns: CLOCK_MONOTONIC. */
 const struct process_map *process_maps_look_up(struct process_maps *maps, pid_t pid, uint64_t address, int64_t now_ns);
 

@@ -82,15 +82,29 @@ def test_the_profiler_is_told_from_the_interpreter(tmp_path):
         import time
         def leaf(): pass
         begin = time.monotonic()
-        while time.monotonic() - begin < 0.2:
+        while time.monotonic() - begin < 0.1:
             for _ in range(1000): leaf()
     """
-    recorded = watch(tmp_path, code)
+    recorded = watch(tmp_path, code, "--detail", "full")
     need(recorded, USER)
     if not [t for t in recorded.trace.tracks.values() if t["kind"] == 1]:
         pytest.skip("there is no extension for this Python")
     assert share(samples(recorded), "profiler") > 0.05
     assert share(samples(watch(tmp_path, code, "--calls", "off")), "profiler") == 0
+
+
+@every_python
+def test_a_program_that_ends_soon(tmp_path, python):
+    seen = watch(tmp_path, """
+        import time
+        begin = time.monotonic()
+        while time.monotonic() - begin < 0.1: pass
+    """, "--calls", "off", python=python.path)
+    need(seen, USER)
+    counts = samples(seen, main_of(seen))
+    assert sum(counts.values()) >= 15
+    assert share(counts, "interpreter") > 0.5
+    assert sum(n for (_, what), n in counts.items() if what == "?") <= 0.2 * sum(counts.values())
 
 
 @every_python
