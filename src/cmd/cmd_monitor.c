@@ -134,7 +134,7 @@ int cmd_monitor(int argc, char **argv)
 		OPTION_CONFIG(0, "calls", "on|off", &config, CONFIG_CALLS, "record calls of Python functions; off unless given"),
 		OPTION_CONFIG(0, "detail", "auto|full|light", &config, CONFIG_DETAIL,
 			      "light, unless given or with --report: operators of PyTorch for a part of the time, if all of it would take "
-			      "more than a two-hundredth; full: everything; auto: less of short calls only"),
+			      "more than a four-hundredth; full: everything; auto: less of short calls only"),
 		RUN_OPTIONS(&config),
 		OPTION_END,
 	};

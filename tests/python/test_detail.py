@@ -396,6 +396,22 @@ def test_operators_for_a_part_of_the_time(tmp_path):
     assert told / span == pytest.approx(20 * steps / 3e9, rel=0.35)
 
 
+def test_time_in_which_it_waits_pays_for_no_operators(tmp_path):
+    trace = Functions(tmp_path, torch_python(), """
+    import time, torch
+    torch.set_num_threads(1)
+    a = torch.ones(4)
+    begin, end = time.process_time(), time.perf_counter() + 3
+    while time.perf_counter() < end:
+        for i in range(2000):
+            a + a
+        time.sleep(0.04)
+    print("worked=%d" % ((time.process_time() - begin) * 1e9))
+    """, options=("--calls", "off", "--detail", "light"))
+    cost = 500 * trace.ask("SELECT count(*) AS n FROM slices WHERE name = 'aten::add'")[0]["n"]
+    assert 1e6 <= cost <= trace.said("worked") / 400 + 2.1e6  # parts take a millisecond; one is free, one is not over
+
+
 def test_all_operators_unless_asked(tmp_path):
     trace = Functions(tmp_path, torch_python(), OPERATORS.replace("+ 3", "+ 1"), options=("--calls", "off"))
     assert trace.ask("SELECT count(*) AS n FROM slices WHERE name = 'aten::add'")[0]["n"] == 20 * trace.said("step")
