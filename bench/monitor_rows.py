@@ -17,13 +17,14 @@ import time
 from pathlib import Path
 
 from measure import PAIRS, Skip, row
-from python_rows import STEADY, WORKLOADS, against_bare, ask, bench_python, rounds
+from python_rows import STEADY, WORKLOADS, ask, bench_python
+from turns import Side, take_turns, turns_against_bare
 
 INTERVAL = 0.1
 WARM_SECONDS, SECONDS = 3, 10
 ROUNDS = 3
 ROWS, COLUMNS = 40, 120
-TRAIN_BLOCKS = 9
+TRAIN_PAIRS = 20  # of blocks
 # Bench.record() says why: only what is looked at from outside.
 ONLY_LOOK = {"INFERSCOPE_CALLS": "0", "INFERSCOPE_OPS": "0"}
 
@@ -146,12 +147,11 @@ def monitor_torch(bench):
     """A training loop under `monitor`, as it comes, against the same alone."""
     if not ask(bench_python(), '__import__("importlib.metadata").metadata.version("torch")'):
         raise Skip(f"PyTorch is not installed in {bench_python()}")
-    program, trace = (bench_python(), WORKLOADS / "torch_train.py", TRAIN_BLOCKS), bench.scratch / "monitored.sbt"
+    program, trace = (bench_python(), WORKLOADS / "torch_train.py"), bench.scratch / "monitored.sbt"
     watched = (bench.inferscope, "monitor", "--no-view", "--interval", INTERVAL, "--trace", trace, "--", *program)
-    env = {**os.environ, **STEADY}
-    values = rounds("monitor_torch", {"bare": (PAIRS, lambda: bench.run(*program, env=env)["seconds"]),
-                                      "ours": (PAIRS, lambda: bench.run(*watched, env=env)["seconds"])})
-    yield against_bare("monitor_torch", values["ours"], values["bare"], 1.01)
+    values = take_turns("monitor_torch", lambda: Side(watched, STEADY, recorder=True), lambda: Side(program, STEADY), PAIRS,
+                        TRAIN_PAIRS)
+    yield from turns_against_bare("monitor_torch", values, 1.01)
 
 
 MEASUREMENTS = {"monitor": monitor_costs, "monitor_torch": monitor_torch}

@@ -8,7 +8,7 @@ import os
 
 from measure import PAIRS, PROCESS_PAIRS, Skip, row
 from python_rows import STEADY, WORKLOADS, against_bare, ask, bench_python, need_kinds, rounds
-from turns import Side, median, take_turns
+from turns import Side, take_turns, turns_against_bare
 
 LAUNCH_BATCHES = 100   # of a thousand launches
 INFER_PAIRS = 10  # of blocks
@@ -45,9 +45,7 @@ def tinygrad(bench):
     values = take_turns("tinygrad", lambda: Side(recorded, STEADY, recorder=True), lambda: Side(program, STEADY),
                         PAIRS, INFER_PAIRS)
     need_kinds(bench.take(trace, "tinygrad"), "tinygrad", "cpu_call", "gpu_kernel")
-    for name, figure, bar in (("tinygrad", "seconds", 1.03), ("tinygrad_cpu", "cpu_seconds", None)):
-        ours, bare = ([median(pair[side], figure) for pair in values] for side in (0, 1))
-        yield against_bare(name, ours, bare, bar)
+    yield from turns_against_bare("tinygrad", values, 1.03)
 
 
 def doors_armed(bench):

@@ -12,7 +12,7 @@ import statistics
 import subprocess
 
 from measure import TIMEOUT
-from python_rows import say
+from python_rows import against_bare, say
 
 
 class Side:
@@ -70,5 +70,8 @@ def _take_turns(sides, pairs, warm_up):
     return [blocks[warm_up:] for blocks in said]
 
 
-def median(blocks, figure):
-    return statistics.median(block[figure] for block in blocks)
+def turns_against_bare(name, values, bar):
+    """The row of what take_turns() gave, and the same by processor time."""
+    for row_name, figure, row_bar in ((name, "seconds", bar), (f"{name}_cpu", "cpu_seconds", None)):
+        ours, bare = ([statistics.median(block[figure] for block in pair[side]) for pair in values] for side in (0, 1))
+        yield against_bare(row_name, ours, bare, row_bar)

@@ -44,12 +44,14 @@ def seconds(function, repeats=1, pause=0, figure=statistics.median):
     return figure(times)
 
 
-def turns(function):
-    """Runs the function whenever a line comes in, and says how long it took (bench/turns.py)."""
+def turns(function, *prepare):
+    """Runs the function whenever a line comes in, and says how long it took (bench/turns.py): of what was prepared for it, if it
+    needs that."""
     print(json.dumps({}), flush=True)
     for _ in sys.stdin:
+        prepared = [make() for make in prepare]
         start, cpu_start = time.perf_counter(), time.process_time()
-        function()
+        function(*prepared)
         print(json.dumps({"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu_start}), flush=True)
 
 
