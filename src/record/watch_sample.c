@@ -7,9 +7,9 @@
 
 #define BUSY_NS 2000000u        /* processor time of a thread that is worth sampling; most threads of pools never get there */
 #define SWITCH_NS 12000         /* that a thread loses when it gets a processor and loses it again, in a virtual machine, where a timer costs most */
-#define COST_PART 200           /* of a thread's processor time, and */
-#define COST_IDLE_PART 1000     /* of the time in all, that sampling may take */
-#define CREDIT_NS 5000000       /* that it may owe before it rests */
+#define COST_PART 400           /* of a thread's processor time, and */
+#define COST_IDLE_PART 2000     /* of the time in all, that sampling may take */
+#define CREDIT_NS 2500000       /* that it may owe before it rests */
 #define DEBT_MAX_NS 100000000
 #define CLOCK_PAUSE_NS 50000000 /* between readings of the clocks */
 #define CLOCK_SPAN_NS 2000000000
