@@ -305,9 +305,12 @@ def test_alerts_are_in_the_trace(tmp_path):
     said, _ = package.run("""
         import json, time, inferscope
         monitor = inferscope.LiveMonitor(0.01, {"hold": 0, "release": 0.02})
-        monitor.add_custom_bottleneck_detector(lambda sample: {"value": 7} if sample["time_s"] < 0.2 else None, name="early")
+        early, deadline = True, time.monotonic() + 20
+        monitor.add_custom_bottleneck_detector(lambda sample: {"value": 7} if early else None, name="early")
         with inferscope.Profiler(calls=False, gpu=False) as profiler, monitor:
-            time.sleep(0.5)
+            while not monitor.active_alerts and time.monotonic() < deadline: time.sleep(0.01)
+            early = False
+            while monitor.active_alerts and time.monotonic() < deadline: time.sleep(0.01)
         print(json.dumps([event for event in profiler.get_unified_timeline() if event["name"].startswith("alert")]))
         """, tmp_path)
     begin, end = json.loads(said)
