@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from measure import PAIRS, Skip, row
-from python_rows import STEADY, WORKLOADS, ask, bench_python
+from python_rows import STEADY, WORKLOADS, ask, bench_python, need_kinds
 from turns import Side, take_turns, turns_against_bare
 
 INTERVAL = 0.1
@@ -151,6 +151,7 @@ def monitor_torch(bench):
     watched = (bench.inferscope, "monitor", "--no-view", "--interval", INTERVAL, "--trace", trace, "--", *program)
     values = take_turns("monitor_torch", lambda: Side(watched, STEADY, recorder=True), lambda: Side(program, STEADY), PAIRS,
                         TRAIN_PAIRS)
+    need_kinds(bench.take(trace, "monitor_torch"), "monitor_torch", "op", "scope")
     yield from turns_against_bare("monitor_torch", values, 1.01)
 
 

@@ -7,7 +7,7 @@ The device may be the processor itself (PoCL): then the recorder, the program an
 import os
 
 from measure import PAIRS, PROCESS_PAIRS, Skip, row
-from python_rows import STEADY, WORKLOADS, against_bare, ask, bench_python, need_kinds, rounds
+from python_rows import STEADY, WORKLOADS, ask, bench_python, need_kinds, rounds
 from turns import Side, take_turns, turns_against_bare
 
 LAUNCH_BATCHES = 100   # of a thousand launches
