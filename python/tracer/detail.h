@@ -2,8 +2,8 @@
  * detail.h - how much of a program's calls is recorded.
  *
  * To record a call takes some 80 ns at its begin and as much at its end, all that it disturbs included.  A program that calls
- * something every microsecond would pay a seventh of its time to know what its shortest functions do.  So each thread keeps account of what recording takes it, and where that is more than one
- * per cent of its time it records less, from the short end:
+ * something every microsecond would pay a seventh of its time to know what its shortest functions do.  So each thread keeps
+ * account of what recording takes it, and where that is more than one per cent of its time it records less, from the short end:
  *
  *      a function whose calls are short is recorded, and nothing that it calls;
  *      where that does not do, the shortest are left out altogether.

@@ -6,7 +6,7 @@
 #include "record/watch_state.h"
 
 #define BUSY_NS 2000000u        /* processor time of a thread that is worth sampling; most threads of pools never get there */
-#define SWITCH_NS 12000         /* that a thread loses when it gets a processor and loses it again, in a virtual machine, where a timer costs most */
+#define SWITCH_NS 12000         /* that a thread loses when it gets a processor and loses it again, in a virtual machine */
 #define COST_PART 400           /* of a thread's processor time, and */
 #define COST_IDLE_PART 2000     /* of the time in all, that sampling may take */
 #define CREDIT_NS 2500000       /* that it may owe before it rests */
