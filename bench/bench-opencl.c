@@ -1,16 +1,16 @@
 /*
  * bench-opencl.c - what putting an empty kernel into a queue of OpenCL costs the thread that does it.
  *
- *      bench-opencl [BATCHES] [EVENTS]
+ *      bench-opencl [EVENTS]
  *
  * A launch is clSetKernelArg() and clEnqueueNDRangeKernel(), in an in-order
  * queue, in batches of 1000 with a clFinish() between them that is not timed.
  * With EVENTS 1 the program asks for the event of each launch and releases it
- * after the batch, as frameworks do.  Run it bare and under `inferscope run`:
- * the difference is what recording costs.  The median and the least of the
- * batches, by the wall and by the thread's processor time, in ns a launch:
+ * after the batch, as frameworks do.  Bare and under `inferscope run` it takes
+ * turns (turns.py): the difference is what recording costs.  Some batches
+ * whenever a line comes in, and their median and least in ns a launch:
  *
- *      {"issue_ns": 301.2, "issue_least_ns": 280.1, "issue_cpu_ns": 299.0, "issue_cpu_least_ns": 279.9, "batches": 200}
+ *      {"issue_ns": 301.2, "issue_least_ns": 280.1}
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -20,7 +20,7 @@
 #include <time.h>
 
 #define BATCH 1000
-#define BATCHES_MAX 100000
+#define BATCHES 20 /* a turn */
 
 struct bench {
 	cl_command_queue queue;
@@ -84,43 +84,41 @@ static void end_batch(struct bench *b)
 		clReleaseEvent(b->events[i]);
 }
 
-static void measure(struct bench *b, double *wall, double *cpu, size_t batches)
+static double measure(struct bench *b)
 {
-	for (size_t i = 0; i < 3; i++) { /* the first compiles */
-		issue(b);
-		end_batch(b);
-	}
-	for (size_t i = 0; i < batches; i++) {
-		double w = now(CLOCK_MONOTONIC), c = now(CLOCK_THREAD_CPUTIME_ID);
+	double begin = now(CLOCK_MONOTONIC), end;
 
-		issue(b);
-		cpu[i] = (now(CLOCK_THREAD_CPUTIME_ID) - c) / BATCH;
-		wall[i] = (now(CLOCK_MONOTONIC) - w) / BATCH;
-		end_batch(b);
-	}
-	qsort(wall, batches, sizeof *wall, by_size);
-	qsort(cpu, batches, sizeof *cpu, by_size);
+	issue(b);
+	end = now(CLOCK_MONOTONIC);
+	end_batch(b);
+	return (end - begin) / BATCH;
+}
+
+static void take_turn(struct bench *b)
+{
+	double issued[BATCHES];
+
+	for (size_t i = 0; i < BATCHES; i++)
+		issued[i] = measure(b);
+	qsort(issued, BATCHES, sizeof *issued, by_size);
+	printf("{\"issue_ns\": %.1f, \"issue_least_ns\": %.1f}\n", issued[BATCHES / 2], issued[0]);
 }
 
 int main(int argc, char **argv)
 {
 	static cl_event events[BATCH];
-	struct bench b = { .events = argc > 2 && atoi(argv[2]) ? events : NULL };
-	long batches = argc > 1 ? atol(argv[1]) : 200;
-	double *wall, *cpu;
+	struct bench b = { .events = argc > 1 && atoi(argv[1]) ? events : NULL };
+	char line[80];
 
-	if (batches < 1 || batches > BATCHES_MAX || set_up(&b) != 0) {
-		fprintf(stderr, "bench-opencl: no device, or a wrong number of batches\n");
+	setlinebuf(stdout);
+	if (set_up(&b) != 0) {
+		fprintf(stderr, "bench-opencl: no device\n");
 		return 1;
 	}
-	wall = calloc((size_t)batches, sizeof *wall);
-	cpu = calloc((size_t)batches, sizeof *cpu);
-	if (!wall || !cpu)
-		return 1;
-	measure(&b, wall, cpu, (size_t)batches);
-	printf("{\"issue_ns\": %.1f, \"issue_least_ns\": %.1f, \"issue_cpu_ns\": %.1f, \"issue_cpu_least_ns\": %.1f, \"batches\": %ld}\n",
-	       wall[batches / 2], wall[0], cpu[batches / 2], cpu[0], batches);
-	free(wall);
-	free(cpu);
+	for (size_t i = 0; i < 3; i++) /* the first compiles */
+		(void)measure(&b);
+	puts("{}");
+	while (fgets(line, sizeof line, stdin))
+		take_turn(&b);
 	return 0;
 }

@@ -5,46 +5,44 @@ The device may be the processor itself (PoCL): then the recorder, the program an
 """
 
 import os
+import statistics
 
 from measure import PAIRS, PROCESS_PAIRS, Skip, row
 from python_rows import STEADY, WORKLOADS, ask, bench_python, need_kinds, rounds
 from turns import Side, take_turns, turns_against_bare
 
-LAUNCH_BATCHES = 100   # of a thousand launches
+LAUNCH_PAIRS = 10  # of turns
 INFER_PAIRS = 10  # of blocks
 WITH_EVENTS = 1
 TOKENS = 128
 
 
-def launches(bench, events):
-    """A launch bare and recorded, in turn; what recording adds, in ns: the median of the batches, and the quickest ones."""
-    program = (bench.program("bench-opencl"), LAUNCH_BATCHES, events)
-    values = rounds("opencl_launch", {"bare": (PROCESS_PAIRS, lambda: bench.run(*program)),
-                                      "ours": (PROCESS_PAIRS, lambda: bench.record(*program))})
-    recorded = [result for result, info in values["ours"] if info["events_by_kind"].get("gpu_kernel")]
-    if len(recorded) < PROCESS_PAIRS:
-        raise Skip("bench-opencl: its kernels were not recorded")
-    return [[ours[figure] - bare[figure] for ours, bare in zip(recorded, values["bare"])]
-            for figure in ("issue_ns", "issue_least_ns")]
+def turns(bench, name, program, env, processes, pairs, *kinds):
+    """What take_turns() gives of a program under the recorder and bare, of which events of these kinds must have been recorded."""
+    trace = bench.scratch / "recorded.sbt"
+    recorded = (bench.inferscope, "run", "--trace", trace, "--report", "none", "--", *program)
+    values = take_turns(name, lambda: Side(recorded, env, recorder=True), lambda: Side(program, env), processes, pairs)
+    need_kinds(bench.take(trace, name), name, *kinds)
+    return values
+
+
+def launches(bench, name, events, bar):
+    """What recording adds to a launch, in ns: by the median of the batches of a turn, and by the quickest."""
+    values = turns(bench, name, (bench.program("bench-opencl"), events), {}, PROCESS_PAIRS, LAUNCH_PAIRS, "gpu_kernel")
+    for row_name, figure, row_bar in ((name, "issue_ns", bar), (f"{name}_least", "issue_least_ns", None)):
+        yield row(row_name, "ns", [statistics.median(mine[figure] - bare[figure] for mine, bare in zip(*pair)) for pair in values], row_bar)
 
 
 def opencl_launch(bench):
-    median, least = launches(bench, 0)
-    yield row("opencl_launch", "ns", median, 200)
-    yield row("opencl_launch_least", "ns", least, None)
-    median, least = launches(bench, WITH_EVENTS)
-    yield row("opencl_launch_events", "ns", median, None)
-    yield row("opencl_launch_events_least", "ns", least, None)
+    yield from launches(bench, "opencl_launch", 0, 200)
+    yield from launches(bench, "opencl_launch_events", WITH_EVENTS, None)
 
 
 def tinygrad(bench):
     if not ask(bench_python(), '__import__("importlib.metadata").metadata.version("tinygrad")'):
         raise Skip(f"tinygrad is not installed in {bench_python()}")
-    program, trace = (bench_python(), WORKLOADS / "tinygrad_infer.py"), bench.scratch / "recorded.sbt"
-    recorded = (bench.inferscope, "run", "--trace", trace, "--report", "none", "--", *program)
-    values = take_turns("tinygrad", lambda: Side(recorded, STEADY, recorder=True), lambda: Side(program, STEADY),
-                        PAIRS, INFER_PAIRS)
-    need_kinds(bench.take(trace, "tinygrad"), "tinygrad", "cpu_call", "gpu_kernel")
+    program = (bench_python(), WORKLOADS / "tinygrad_infer.py")
+    values = turns(bench, "tinygrad", program, STEADY, PAIRS, INFER_PAIRS, "cpu_call", "gpu_kernel")
     yield from turns_against_bare("tinygrad", values, 1.03)
 
 
