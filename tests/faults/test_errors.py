@@ -20,7 +20,7 @@ ON_A_GPU = Path("/dev/nvidiactl").exists() or Path("/proc/driver/nvidia/version"
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 CUPTI_NAMES = ("libcupti.so", "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.0")
 WHOLE_CUPTI = "void cuptiActivityEnable(void) {}\nvoid cuptiActivityRegisterCallbacks(void) {}\n"
-LOADS = "import ctypes, sys, time; [ctypes.CDLL(path) for path in sys.argv[1:]]; time.sleep(0.6)"
+LOADS = "import ctypes, sys, time; [ctypes.CDLL(path) for path in sys.argv[1:]]; time.sleep(1.5)"  # the recorder looks twice a second
 
 no_driver = pytest.mark.skipif(ON_A_GPU, reason="this machine has an NVIDIA driver")
 needs_compiler = pytest.mark.skipif(not COMPILER, reason="there is no C compiler")
