@@ -11,8 +11,13 @@ struct fields {
 	uint8_t bytes[2 + FIELDS * 11 + 3 + GPU_METADATA + sizeof(struct event_slot)];
 	size_t size; /* the first two are the size of the list */
 };
-#define FIELDS_INIT { .size = 2 }
 _Static_assert(sizeof ((struct fields *)0)->bytes / sizeof(struct event_slot) <= 255, "continuation slots are counted in a byte");
+
+/* The bytes are written as they are needed: to clear them all would take longer than the rest. */
+static void begin_fields(struct fields *f)
+{
+	f->size = 2;
+}
 
 static void put_bytes(struct fields *f, uint8_t field, const void *data, size_t size)
 {
@@ -97,8 +102,9 @@ static void emit(struct runtime_thread *t, const struct gpu_stream *stream, uint
 
 void gpu_emit(struct runtime_thread *t, const struct gpu_stream *stream, const struct gpu_work *work)
 {
-	struct fields f = FIELDS_INIT;
+	struct fields f;
 
+	begin_fields(&f);
 	put(&f, FIELD_DURATION, work->duration);
 	put_known(&f, FIELD_CORRELATION, work->correlation);
 	put_known(&f, FIELD_BYTES, work->bytes);
@@ -116,8 +122,9 @@ void gpu_emit(struct runtime_thread *t, const struct gpu_stream *stream, const s
 
 void gpu_emit_memory(struct runtime_thread *t, const struct gpu_stream *stream, const struct gpu_memory *memory)
 {
-	struct fields f = FIELDS_INIT;
+	struct fields f;
 
+	begin_fields(&f);
 	put_known(&f, FIELD_POINTER, memory->pointer);
 	put_known(&f, FIELD_BYTES, memory->bytes);
 	put_known(&f, FIELD_CORRELATION, memory->correlation);
@@ -127,18 +134,20 @@ void gpu_emit_memory(struct runtime_thread *t, const struct gpu_stream *stream, 
 
 void gpu_emit_counter(struct runtime_thread *t, const struct gpu_stream *stream, uint32_t name, uint64_t time, uint64_t value)
 {
-	struct fields f = FIELDS_INIT;
+	struct fields f;
 
+	begin_fields(&f);
 	put(&f, FIELD_INTEGER, value);
 	emit(t, stream, EVENT_COUNTER, PHASE_INSTANT, name, time, &f);
 }
 
 void gpu_emit_pair(struct runtime_thread *t, const struct gpu_stream *stream, const struct gpu_pair *pair)
 {
-	struct fields f = FIELDS_INIT;
+	struct fields f;
 	double off = (double)(int64_t)(pair->fitted - pair->time);
 	uint64_t bits;
 
+	begin_fields(&f);
 	memcpy(&bits, &off, sizeof bits);
 	put(&f, FIELD_DURATION, pair->width);
 	put(&f, FIELD_INTEGER, pair->device);

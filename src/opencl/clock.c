@@ -5,7 +5,7 @@
  * clock, so that the call is a bracket around it.  Most drivers count with one
  * of the kernel's clocks (PoCL: CLOCK_MONOTONIC_RAW): then pairs come from that
  * clock itself, within some tens of nanoseconds.  Else the narrowest calls are
- * the pairs.  What a clock says of each command is held against the call, and
+ * the pairs.  What a clock says of commands is held against their calls, and
  * one that does not fit any more is given up.
  */
 #include <time.h>
@@ -20,6 +20,7 @@
 #define WIDE 8u             /* times as wide as the narrowest: not worth a pair, */
 #define WIDE_NS 1e9         /* unless the last one is so old */
 #define MISSES_MOST 3u
+#define LOOK_NS 100e3       /* between commands that one of the kernel's clocks is held against, while it fits */
 #define TRIES 4u
 
 static const clockid_t named[] = { CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC, CLOCK_REALTIME };
@@ -152,8 +153,14 @@ static bool see_device(struct opencl_clock *c, uint64_t before, uint64_t queued,
 	return add(c, &pair, ret);
 }
 
+bool opencl_clock_wants(const struct opencl_clock *c, uint64_t now)
+{
+	return c->kind < OPENCL_CLOCK_NAMED || c->misses || (double)(int64_t)(now - c->seen) >= LOOK_NS * rate;
+}
+
 bool opencl_clock_see(struct opencl_clock *c, uint64_t before, uint64_t queued, uint64_t after, struct gpu_pair *ret)
 {
+	c->seen = before;
 	if (c->misses > MISSES_MOST)
 		opencl_clock_init(c);
 	if (c->kind == OPENCL_CLOCK_UNKNOWN)

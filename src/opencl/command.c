@@ -130,6 +130,7 @@ struct times {
 struct ended {
 	struct command command;
 	struct times at;
+	bool known; /* the times are; those of a command that failed are not, or mean nothing */
 	uint8_t metadata[GPU_METADATA];
 };
 
@@ -138,10 +139,16 @@ static bool time_of(cl_event event, cl_profiling_info what, cl_ulong *ret)
 	return opencl_next.clGetEventProfilingInfo(event, what, sizeof *ret, ret, NULL) == CL_SUCCESS;
 }
 
-static bool times_of(cl_event event, struct times *ret)
+/* Every question takes the driver's locks, which the program is after as well: only what will be used is asked for. */
+static bool times_of(const struct opencl_queue *q, const struct command *c, struct times *ret)
 {
-	return time_of(event, CL_PROFILING_COMMAND_QUEUED, &ret->queued) && time_of(event, CL_PROFILING_COMMAND_SUBMIT, &ret->submit) &&
-	       time_of(event, CL_PROFILING_COMMAND_START, &ret->start) && time_of(event, CL_PROFILING_COMMAND_END, &ret->end);
+	*ret = (struct times){ 0 };
+	if (!time_of(c->event, CL_PROFILING_COMMAND_END, &ret->end) || !time_of(c->event, CL_PROFILING_COMMAND_START, &ret->start) ||
+	    ret->end < ret->start)
+		return false;
+	if ((c->graph || opencl_clock_wants(&q->clock, c->before)) && !time_of(c->event, CL_PROFILING_COMMAND_QUEUED, &ret->queued))
+		return false;
+	return !c->first_of || time_of(c->event, CL_PROFILING_COMMAND_SUBMIT, &ret->submit);
 }
 
 /* The device's times in ticks.  Nothing starts before it has been asked for, whatever the clocks say. */
@@ -177,6 +184,12 @@ static uint64_t start_of(const struct opencl_queue *q, const struct ended *e)
 	return is_marker ? from : e->at.start;
 }
 
+/* Where the driver chooses the size of a group, the grid is told in single work-items. */
+static uint64_t groups(uint64_t global, uint32_t local)
+{
+	return local > 1 ? global / local + (global % local != 0) : global;
+}
+
 static void emit_work(struct runtime_thread *t, struct opencl_queue *q, const struct ended *e)
 {
 	const struct command *c = &e->command;
@@ -188,8 +201,8 @@ static void emit_work(struct runtime_thread *t, struct opencl_queue *q, const st
 		.memory_kinds = c->memory_kinds,
 		.graph = c->graph,
 		.wait = c->wait,
-		.grid = { c->grid[0], c->grid[1], c->grid[2] },
-		.block = { c->block[0], c->block[1], c->block[2] },
+		.grid = { groups(c->global[0], c->local[0]), groups(c->global[1], c->local[1]), groups(c->global[2], c->local[2]) },
+		.block = { c->local[0], c->local[1], c->local[2] },
 		.metadata = e->metadata,
 		.metadata_size = c->metadata_size,
 	};
@@ -200,17 +213,15 @@ static void emit_work(struct runtime_thread *t, struct opencl_queue *q, const st
 		opencl_memory_given(t, c->frees, work.begin + work.duration);
 }
 
-/* A command that failed has no times, or none that mean anything. */
-static void emit_command(struct opencl_queue *q, struct ended *e)
+static void emit_command(struct opencl_queue *q, const struct ended *e)
 {
 	struct runtime_thread *t = &inferscope_thread;
-	bool known = times_of(e->command.event, &e->at) && e->at.end >= e->at.start;
 	struct gpu_pair pair;
 
 	if (!emit_enter(&inferscope_runtime, t))
 		return;
-	if (known) {
-		if (opencl_clock_see(&q->clock, e->command.before, e->at.queued, e->command.after, &pair))
+	if (e->known) {
+		if (e->at.queued && opencl_clock_see(&q->clock, e->command.before, e->at.queued, e->command.after, &pair))
 			gpu_emit_pair(t, &q->stream, &pair);
 		emit_compilation(t, q, e);
 		emit_work(t, q, e);
@@ -223,12 +234,24 @@ static void emit_command(struct opencl_queue *q, struct ended *e)
 
 /* ---- Who has ended ------------------------------------------------------------------- */
 
-static bool has_ended(cl_event event)
+static bool is_complete(cl_event event)
 {
 	cl_int status = CL_QUEUED;
 
 	return opencl_next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL) != CL_SUCCESS ||
 	       status <= CL_COMPLETE;
+}
+
+/* A command that has its times has ended.  One that has none may have failed, or ended since they were asked for. */
+static bool has_ended(const struct opencl_queue *q, struct ended *e)
+{
+	e->known = times_of(q, &e->command, &e->at);
+	if (e->known)
+		return true;
+	if (!e->command.done && !is_complete(e->command.event))
+		return false;
+	e->known = times_of(q, &e->command, &e->at);
+	return true;
 }
 
 /* The next command from place `at` on that is worth a look; false: there is none.  Only the one thread that harvests takes commands
@@ -279,7 +302,7 @@ static void harvest(struct opencl_queue *q, bool ask)
 	uint32_t at = 0;
 
 	while (look_at(q, &at, ask, &e)) {
-		if (e.command.done || has_ended(e.command.event)) {
+		if (has_ended(q, &e)) {
 			emit_command(q, &e);
 			give_back(q, e.command.event, &at);
 		} else if (q->in_order) {

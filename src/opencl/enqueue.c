@@ -31,10 +31,9 @@ static uint32_t late_build_name(void)
 	return name;
 }
 
-/* Where the driver chooses the local size, the grid is told in single work-items. */
 static struct command kernel_command(cl_kernel kernel, cl_uint dimensions, const size_t *global, const size_t *local)
 {
-	struct command c = { .kind = EVENT_GPU_KERNEL, .grid = { 1, 1, 1 } };
+	struct command c = { .kind = EVENT_GPU_KERNEL, .global = { 1, 1, 1 } };
 	struct opencl_kernel known;
 
 	if (!opencl_recording())
@@ -45,10 +44,9 @@ static struct command kernel_command(cl_kernel kernel, cl_uint dimensions, const
 		c.first_of = late_build_name();
 	for (cl_uint i = 0; i < 3; i++) {
 		bool there = global && i < dimensions;
-		size_t block = local && there && local[i] && local[i] <= UINT32_MAX ? local[i] : 1;
 
-		c.block[i] = local || !global ? (uint32_t)block : 0;
-		c.grid[i] = there ? global[i] / block + (global[i] % block != 0) : 1;
+		c.global[i] = there ? global[i] : 1;
+		c.local[i] = there && local && local[i] && local[i] <= UINT32_MAX ? (uint32_t)local[i] : local || !global;
 	}
 	return c;
 }

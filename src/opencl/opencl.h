@@ -76,11 +76,14 @@ enum opencl_clock_kind { OPENCL_CLOCK_UNKNOWN, OPENCL_CLOCK_DEVICE, OPENCL_CLOCK
 struct opencl_clock {
 	enum opencl_clock_kind kind;
 	uint32_t misses; /* commands that it did not fit, one after another */
+	uint64_t seen;   /* ticks, when the last one was put into its queue */
 	struct gpu_clock fit;
 };
 /* When the process has found OpenCL: the longer ago, the better the rates. */
 void opencl_clock_start(void);
 void opencl_clock_init(struct opencl_clock *clock);
+/* Whether it would see when a command was put into its queue, about now: that is one more question to the driver. */
+bool opencl_clock_wants(const struct opencl_clock *clock, uint64_t now);
 /* A command was put into its queue at `queued`, by the device's clock, between two readings of ours.  True: there is a new pair. */
 bool opencl_clock_see(struct opencl_clock *clock, uint64_t before, uint64_t queued, uint64_t after, struct gpu_pair *ret);
 
@@ -122,8 +125,8 @@ struct command {
 	cl_event event;
 	uint64_t before, after; /* ticks around the call */
 	uint64_t bytes;
-	uint64_t grid[3];
-	uint32_t block[3];
+	uint64_t global[3]; /* work-items; 0: none */
+	uint32_t local[3];  /* of a group; 0: the driver chooses */
 	uint32_t name;
 	uint32_t correlation;
 	uint32_t first_of; /* name of what compiles at its first launch; 0 */
