@@ -20,7 +20,7 @@
 #include <time.h>
 
 #define BATCH 1000
-#define BATCHES 20 /* a turn */
+#define BATCHES 50 /* a turn */
 
 struct bench {
 	cl_command_queue queue;

@@ -28,7 +28,8 @@ class Side:
     def _answer(self):
         line = self.process.stdout.readline()
         if not line.startswith("{"):
-            raise SystemExit(f"bench: {self.command}: {self.process.communicate(timeout=TIMEOUT)[1]}")
+            said = self.process.communicate(timeout=TIMEOUT)[1]
+            raise SystemExit(f"bench: {self.command}: status {self.process.returncode}\n{said}")
         return json.loads(line)
 
     def _signal(self, number):
