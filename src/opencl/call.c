@@ -87,11 +87,6 @@ uint32_t opencl_call_name(enum opencl_call call)
 	return id;
 }
 
-uint64_t opencl_now(void)
-{
-	return clock_ticks(inferscope_runtime.clock);
-}
-
 void opencl_call_returned(enum opencl_call which, uint64_t begin, uint32_t correlation)
 {
 	struct runtime_thread *t = &inferscope_thread;
@@ -123,29 +118,27 @@ void opencl_call_end_with(struct call *call, enum opencl_call which, cl_int rc, 
 	struct opencl_queue *q = call->queue;
 	struct runtime_thread *t = &inferscope_thread;
 	uint32_t name = 0;
-	uint64_t now;
 
 	if (!q)
 		return;
-	now = opencl_now();
-	command->correlation = rc == CL_SUCCESS && q->profiled ? gpu_correlation() : 0;
+	call->end = opencl_now();
+	call->correlation = rc == CL_SUCCESS && q->profiled ? gpu_correlation() : 0;
 	if (emit_enter(&inferscope_runtime, t)) {
 		name = opencl_call_name(which);
-		gpu_emit_call(t, name, call->begin, now, command->correlation);
+		gpu_emit_call(t, name, call->begin, call->end, call->correlation);
 		if (call->wait_count && rc == CL_SUCCESS)
 			opencl_wait_emit(t, call);
 		emit_leave(t);
 	}
-	if (!command->correlation)
+	if (!call->correlation)
 		return;
-	command->event = *call->event;
-	command->name = command->name ? command->name : name;
-	command->first_of = call->wait_count ? 0 : command->first_of; /* what it waits for is not its compilation */
-	command->before = call->begin;
-	command->after = now;
+	if (!command->name)
+		command->name = name;
+	if (call->wait_count)
+		command->first_of = 0; /* what it waits for is not its compilation */
 	if (call->event != &call->own)
-		(void)opencl_next.clRetainEvent(command->event);
-	opencl_command_push(q, command, metadata);
+		(void)opencl_next.clRetainEvent(*call->event);
+	opencl_command_push(call, command, metadata);
 	if (waits(which))
 		opencl_harvest_waited(q);
 }

@@ -1,124 +1,18 @@
 /*
- * command.c - commands on their way through a queue, and the work that they have become.
+ * command.c - when commands have ended, and the work that they have been.
  *
  * The thread that puts a command into a queue pays for two readings of the
- * clock, a slot of its ring and a place in the queue's list.  The times of the
- * device are asked for when the command has ended, on the thread that sees it.
+ * clock, a slot of its ring and a place among what is pending (pending.c).  The
+ * times of the device are asked for when the command has ended, on the thread
+ * that sees it.
  */
 #include <sched.h>
-#include <string.h>
 
 #include "opencl/opencl.h"
 
-#define COMMANDS_LEAST 4096u
-#define COMMANDS_MOST (1u << 20)
-#define COMMANDS_MOST_METADATA (1u << 16)
 #define LOOK_BACK 512u      /* commands among which one that others wait for is looked for */
 #define JIT_LEAST_NS 200000 /* between submission and start of a first launch: it was compiled; others take some microseconds */
 #define PATIENCE_NS 50000   /* for another thread that sees to what the program has waited for */
-
-/* ---- The list of a queue ----------------------------------------------------------- */
-
-static uint32_t index_at(const struct opencl_queue *q, uint32_t at)
-{
-	return (q->first + at) & (q->size - 1);
-}
-
-static uint8_t *metadata_at(const struct opencl_queue *q, uint32_t index)
-{
-	return q->metadata + (size_t)index * GPU_METADATA;
-}
-
-static bool grow(struct opencl_queue *q)
-{
-	uint32_t size = q->size ? 2 * q->size : COMMANDS_LEAST;
-	struct command *larger;
-	uint8_t *metadata = NULL;
-
-	if (size > (opencl_arguments_wanted ? COMMANDS_MOST_METADATA : COMMANDS_MOST))
-		return false;
-	larger = opencl_map(size * sizeof *larger);
-	if (larger && opencl_arguments_wanted)
-		metadata = opencl_map((size_t)size * GPU_METADATA);
-	if (!larger || (opencl_arguments_wanted && !metadata)) {
-		opencl_unmap(larger, size * sizeof *larger);
-		return false;
-	}
-	for (uint32_t i = 0; i < q->count; i++) {
-		larger[i] = q->commands[index_at(q, i)];
-		if (metadata && q->metadata)
-			memcpy(metadata + (size_t)i * GPU_METADATA, metadata_at(q, index_at(q, i)), larger[i].metadata_size);
-	}
-	opencl_unmap(q->commands, q->size * sizeof *q->commands);
-	opencl_unmap(q->metadata, (size_t)q->size * GPU_METADATA);
-	q->commands = larger;
-	q->metadata = metadata;
-	q->size = size;
-	q->first = 0;
-	return true;
-}
-
-static bool push(struct opencl_queue *q, const struct command *command, const void *metadata)
-{
-	bool room;
-
-	opencl_lock(&q->lock);
-	room = q->count < q->size || grow(q);
-	if (room) {
-		uint32_t at = index_at(q, q->count++);
-
-		q->commands[at] = *command;
-		if (command->metadata_size)
-			memcpy(metadata_at(q, at), metadata, command->metadata_size);
-	}
-	opencl_unlock(&q->lock);
-	return room;
-}
-
-/* The place of a command among the newest of the list, -1: it is not there.  With the lock. */
-static int64_t place_of(const struct opencl_queue *q, cl_event event, uint32_t most)
-{
-	for (uint32_t i = 0; i < q->count && i < most; i++) {
-		const struct command *c = &q->commands[index_at(q, q->count - 1 - i)];
-
-		if (c->event == event && !c->ended)
-			return q->count - 1 - i;
-	}
-	return -1;
-}
-
-bool opencl_command_holds(struct opencl_queue *q, cl_event event)
-{
-	bool held;
-
-	opencl_lock(&q->lock);
-	held = place_of(q, event, UINT32_MAX) >= 0;
-	opencl_unlock(&q->lock);
-	return held;
-}
-
-uint32_t opencl_command_correlation(struct opencl_queue *q, cl_event event)
-{
-	uint32_t correlation = 0;
-	int64_t at;
-
-	opencl_lock(&q->lock);
-	at = place_of(q, event, LOOK_BACK);
-	if (at >= 0)
-		correlation = q->commands[index_at(q, (uint32_t)at)].correlation;
-	opencl_unlock(&q->lock);
-	return correlation;
-}
-
-bool opencl_command_idle(struct opencl_queue *q)
-{
-	bool idle;
-
-	opencl_lock(&q->lock);
-	idle = q->count == 0 && !q->armed && !q->harvesting;
-	opencl_unlock(&q->lock);
-	return idle;
-}
 
 /* ---- Work of the device ------------------------------------------------------------- */
 
@@ -226,6 +120,8 @@ static void emit_command(struct opencl_queue *q, const struct ended *e)
 		emit_compilation(t, q, e);
 		emit_work(t, q, e);
 		q->last_end = e->at.end > q->last_end ? e->at.end : q->last_end;
+		if (e->command.kernel)
+			opencl_kernel_took(e->command.kernel, e->at.end - e->at.start);
 	} else if (e->command.frees) {
 		opencl_memory_given(t, e->command.frees, opencl_now());
 	}
@@ -254,54 +150,22 @@ static bool has_ended(const struct opencl_queue *q, struct ended *e)
 	return true;
 }
 
-/* The next command from place `at` on that is worth a look; false: there is none.  Only the one thread that harvests takes commands
- * out, so the event stays while the driver is asked, without our lock. */
-static bool look_at(struct opencl_queue *q, uint32_t *at, bool ask, struct ended *ret)
-{
-	bool there = false;
-
-	opencl_lock(&q->lock);
-	for (; *at < q->count && !there; ++*at) {
-		const struct command *c = &q->commands[index_at(q, *at)];
-
-		there = !c->ended && (q->in_order || ask || c->done);
-		if (there) {
-			ret->command = *c;
-			if (c->metadata_size)
-				memcpy(ret->metadata, metadata_at(q, index_at(q, *at)), c->metadata_size);
-			break;
-		}
-	}
-	opencl_unlock(&q->lock);
-	return there;
-}
-
-static void take_out(struct opencl_queue *q, uint32_t *at)
-{
-	opencl_lock(&q->lock);
-	q->commands[index_at(q, *at)].ended = true;
-	++*at;
-	for (; q->count && q->commands[q->first].ended; q->count--, --*at)
-		q->first = index_at(q, 1);
-	if (q->count == 0)
-		q->first = 0; /* memory that is in the caches */
-	opencl_unlock(&q->lock);
-}
-
 static void give_back(struct opencl_queue *q, cl_event event, uint32_t *at)
 {
 	atomic_fetch_add_explicit(&q->releases, 1, memory_order_acq_rel);
-	take_out(q, at);
+	opencl_pending_remove(&q->pending, at);
 	(void)opencl_next.clReleaseEvent(event);
 	atomic_fetch_add_explicit(&q->releases, 1, memory_order_acq_rel);
 }
 
+/* Only the one thread that harvests takes commands out, so that their events stay while the driver is asked. */
 static void harvest(struct opencl_queue *q, bool ask)
 {
+	bool only_done = !q->in_order && !ask;
 	struct ended e;
 	uint32_t at = 0;
 
-	while (look_at(q, &at, ask, &e)) {
+	while (opencl_pending_next(&q->pending, &at, only_done, &e.command, e.metadata)) {
 		if (has_ended(q, &e)) {
 			emit_command(q, &e);
 			give_back(q, e.command.event, &at);
@@ -315,7 +179,7 @@ static void harvest(struct opencl_queue *q, bool ask)
 
 /* ---- When that is seen ----------------------------------------------------------------- */
 
-static void CL_CALLBACK oldest_ended(cl_event event, cl_int status, void *queue)
+static void CL_CALLBACK those_ended(cl_event event, cl_int status, void *queue)
 {
 	struct opencl_queue *q = queue;
 
@@ -328,58 +192,39 @@ static void CL_CALLBACK oldest_ended(cl_event event, cl_int status, void *queue)
 static void CL_CALLBACK one_ended(cl_event event, cl_int status, void *queue)
 {
 	struct opencl_queue *q = queue;
-	int64_t at;
 
 	(void)status;
-	opencl_lock(&q->lock);
-	at = place_of(q, event, UINT32_MAX);
-	if (at >= 0)
-		q->commands[index_at(q, (uint32_t)at)].done = true;
-	opencl_unlock(&q->lock);
+	opencl_pending_done(&q->pending, event);
 	opencl_harvest(q);
 }
 
-static bool oldest(struct opencl_queue *q, cl_event *ret)
-{
-	bool there;
-
-	opencl_lock(&q->lock);
-	there = q->count > 0;
-	if (there)
-		*ret = q->commands[q->first].event;
-	opencl_unlock(&q->lock);
-	return there;
-}
-
-/* A callback for the oldest command, unless one is to come. */
+/* A callback for the oldest command, or one that ends soon after it, unless one is to come.  Who puts commands in relies on it, while it is `watched`: that does not
+ * change as long as there are commands. */
 static void arm(struct opencl_queue *q)
 {
+	bool armed = atomic_load_explicit(&q->armed, memory_order_acquire);
 	cl_event event;
 
-	if (!q->in_order || atomic_load_explicit(&q->armed, memory_order_acquire) || !oldest(q, &event))
+	if (!q->in_order)
 		return;
-	atomic_store_explicit(&q->armed, true, memory_order_release);
-	if (opencl_next.clSetEventCallback(event, CL_COMPLETE, oldest_ended, q) != CL_SUCCESS) {
-		q->deaf = true;
-		atomic_store_explicit(&q->armed, false, memory_order_release);
+	if (!armed && !q->deaf && opencl_pending_soon(&q->pending, &event)) {
+		armed = true;
+		atomic_store_explicit(&q->armed, true, memory_order_release);
+		q->deaf = opencl_next.clSetEventCallback(event, CL_COMPLETE, those_ended, q) != CL_SUCCESS;
+		if (q->deaf)
+			atomic_store_explicit(&q->armed, armed = false, memory_order_release);
 	}
+	if (armed != atomic_load_explicit(&q->watched, memory_order_relaxed))
+		atomic_store_explicit(&q->watched, armed, memory_order_release);
 }
 
-/* Whether somebody came, and went, while we had the queue. */
+/* Whether somebody came, and went, while we had the queue: either we see what was put in, or who did so sees that it is not watched. */
 static bool has_more(struct opencl_queue *q)
 {
-	bool more = false;
-
-	opencl_lock(&q->lock);
-	if (q->in_order)
-		more = q->count > 0 && !q->deaf && !atomic_load_explicit(&q->armed, memory_order_acquire);
-	for (uint32_t i = 0; !q->in_order && i < q->count && !more; i++) {
-		const struct command *c = &q->commands[index_at(q, i)];
-
-		more = c->done && !c->ended;
-	}
-	opencl_unlock(&q->lock);
-	return more;
+	if (!q->in_order)
+		return opencl_pending_any_done(&q->pending);
+	atomic_thread_fence(memory_order_seq_cst);
+	return !q->deaf && !atomic_load_explicit(&q->armed, memory_order_acquire) && opencl_pending_any(&q->pending);
 }
 
 /* One thread at a time; who comes meanwhile has left its command, which is seen to before the last one goes. */
@@ -410,26 +255,57 @@ void opencl_harvest_waited(struct opencl_queue *q)
 }
 
 /* Its callback may come before it is in the list, and another thread may give its event back as soon as it is there. */
-static void push_unordered(struct opencl_queue *q, const struct command *command, const void *metadata)
+static void push_unordered(struct opencl_queue *q, const struct command *command, const struct call *call, const void *metadata)
 {
-	(void)opencl_next.clRetainEvent(command->event);
-	if (!push(q, command, metadata)) {
+	cl_event event = *call->event;
+
+	(void)opencl_next.clRetainEvent(event);
+	if (!opencl_pending_push(&q->pending, command, call, metadata)) {
 		opencl_count_lost();
-		(void)opencl_next.clReleaseEvent(command->event);
+		(void)opencl_next.clReleaseEvent(event);
 	} else {
-		(void)opencl_next.clSetEventCallback(command->event, CL_COMPLETE, one_ended, q);
+		(void)opencl_next.clSetEventCallback(event, CL_COMPLETE, one_ended, q);
 	}
-	(void)opencl_next.clReleaseEvent(command->event);
+	(void)opencl_next.clReleaseEvent(event);
 }
 
-void opencl_command_push(struct opencl_queue *q, const struct command *command, const void *metadata)
+static void push_in_order(struct opencl_queue *q, const struct command *command, const struct call *call, const void *metadata)
 {
-	if (!q->in_order) {
-		push_unordered(q, command, metadata);
-	} else if (!push(q, command, metadata)) {
+	cl_event event = *call->event;
+
+	if (!opencl_pending_push(&q->pending, command, call, metadata)) {
 		opencl_count_lost();
-		(void)opencl_next.clReleaseEvent(command->event);
-	} else if (!atomic_load_explicit(&q->armed, memory_order_acquire)) {
-		opencl_harvest(q);
+		(void)opencl_next.clReleaseEvent(event);
+		return;
 	}
+	atomic_thread_fence(memory_order_seq_cst); /* see has_more() */
+	if (!atomic_load_explicit(&q->watched, memory_order_relaxed))
+		opencl_harvest(q);
+}
+
+void opencl_command_push(const struct call *call, const struct command *command, const void *metadata)
+{
+	(call->queue->in_order ? push_in_order : push_unordered)(call->queue, command, call, metadata);
+}
+
+/* ---- What is pending ------------------------------------------------------------------- */
+
+bool opencl_command_holds(struct opencl_queue *q, cl_event event)
+{
+	uint32_t correlation;
+
+	return opencl_pending_find(&q->pending, event, UINT32_MAX, &correlation);
+}
+
+uint32_t opencl_command_correlation(struct opencl_queue *q, cl_event event)
+{
+	uint32_t correlation;
+
+	(void)opencl_pending_find(&q->pending, event, LOOK_BACK, &correlation);
+	return correlation;
+}
+
+bool opencl_command_idle(struct opencl_queue *q)
+{
+	return !opencl_pending_any(&q->pending) && !q->armed && !q->harvesting;
 }

@@ -31,42 +31,46 @@ static uint32_t late_build_name(void)
 	return name;
 }
 
-static struct command kernel_command(cl_kernel kernel, cl_uint dimensions, const size_t *global, const size_t *local)
+static void know_kernel(struct command *c, cl_kernel kernel, cl_uint dimensions, const size_t *global, const size_t *local)
 {
-	struct command c = { .kind = EVENT_GPU_KERNEL, .global = { 1, 1, 1 } };
 	struct opencl_kernel known;
 
+	*c = (struct command){ .kind = EVENT_GPU_KERNEL, .global = { 1, 1, 1 } };
 	if (!opencl_recording())
-		return c;
+		return;
 	known = opencl_kernel_find(kernel);
-	c.name = known.name;
+	c->name = known.name;
+	c->kernel = known.place;
+	c->expected = known.took;
 	if (is_first(known.serial, local, dimensions))
-		c.first_of = late_build_name();
+		c->first_of = late_build_name();
 	for (cl_uint i = 0; i < 3; i++) {
 		bool there = global && i < dimensions;
 
-		c.global[i] = there ? global[i] : 1;
-		c.local[i] = there && local && local[i] && local[i] <= UINT32_MAX ? (uint32_t)local[i] : local || !global;
+		c->global[i] = there ? global[i] : 1;
+		c->local[i] = there && local && local[i] && local[i] <= UINT32_MAX ? (uint32_t)local[i] : local || !global;
 	}
-	return c;
 }
 
 static CL_API_ENTRY cl_int CL_API_CALL nd_range(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
 						 const size_t *global, const size_t *local, WAIT_LIST)
 {
-	COMMAND(CALL_ND_RANGE, queue, clEnqueueNDRangeKernel, kernel_command(kernel, dimensions, global, local), kernel, dimensions, offset,
-		global, local);
+	struct command command;
+
+	know_kernel(&command, kernel, dimensions, global, local);
+	ENQUEUE(CALL_ND_RANGE, queue, clEnqueueNDRangeKernel, kernel, dimensions, offset, global, local);
 }
 
 /* The same with what the kernel is called with. */
 static CL_API_ENTRY cl_int CL_API_CALL nd_range_arguments(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
 							   const size_t *global, const size_t *local, WAIT_LIST)
 {
-	struct command command = kernel_command(kernel, dimensions, global, local);
+	struct command command;
 	uint8_t metadata[GPU_METADATA];
 	struct call call;
 	cl_int rc;
 
+	know_kernel(&command, kernel, dimensions, global, local);
 	command.metadata_size = (uint16_t)opencl_arguments_of(kernel, metadata);
 	opencl_call_begin(&call, queue, event, waits, list);
 	rc = opencl_next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, NEXT_WAITS);
@@ -76,7 +80,10 @@ static CL_API_ENTRY cl_int CL_API_CALL nd_range_arguments(cl_command_queue queue
 
 static CL_API_ENTRY cl_int CL_API_CALL task(cl_command_queue queue, cl_kernel kernel, WAIT_LIST)
 {
-	COMMAND(CALL_TASK, queue, clEnqueueTask, kernel_command(kernel, 0, NULL, NULL), kernel);
+	struct command command;
+
+	know_kernel(&command, kernel, 0, NULL, NULL);
+	ENQUEUE(CALL_TASK, queue, clEnqueueTask, kernel);
 }
 
 static CL_API_ENTRY cl_int CL_API_CALL native(cl_command_queue queue, void(CL_CALLBACK *function)(void *), void *arguments, size_t size,

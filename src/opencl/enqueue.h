@@ -7,10 +7,9 @@
 #define WAIT_LIST cl_uint waits, const cl_event *list, cl_event *event
 #define NEXT_WAITS waits, list, call.event
 
-/* A command on a queue by the function of the layer below, with what is known of it. */
-#define COMMAND(which, queue, function, known, ...)                         \
+/* Puts `command` into a queue by the function of the layer below, and returns from where it stands. */
+#define ENQUEUE(which, queue, function, ...)                                \
 	do {                                                                \
-		struct command command = known;                             \
 		struct call call;                                           \
 		cl_int rc;                                                  \
                                                                             \
@@ -18,6 +17,13 @@
 		rc = opencl_next.function(queue, __VA_ARGS__, NEXT_WAITS);  \
 		opencl_call_end(&call, which, rc, &command);                \
 		return rc;                                                  \
+	} while (0)
+/* The same of what is known of a command. */
+#define COMMAND(which, queue, function, known, ...)                         \
+	do {                                                                \
+		struct command command = known;                             \
+                                                                            \
+		ENQUEUE(which, queue, function, __VA_ARGS__);               \
 	} while (0)
 #define KNOWN(...) ((struct command){ __VA_ARGS__ })
 

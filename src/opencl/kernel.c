@@ -8,12 +8,18 @@
 static struct known {
 	_Atomic(cl_kernel) kernel;
 	_Atomic uint32_t name, serial;
+	_Atomic uint32_t took; /* ns, of the last launch that is known */
 } *known;
+
+static uint32_t place_number(const struct known *place)
+{
+	return 1 + (uint32_t)(place - known);
+}
 
 static struct opencl_kernel ask(cl_kernel kernel, struct known *place)
 {
 	static _Atomic uint32_t serials;
-	struct opencl_kernel ret = { .serial = 1 + atomic_fetch_add_explicit(&serials, 1, memory_order_relaxed) };
+	struct opencl_kernel ret = { .serial = 1 + atomic_fetch_add_explicit(&serials, 1, memory_order_relaxed), .place = place_number(place) };
 	struct runtime_thread *t = &inferscope_thread;
 	char name[NAME_MAX_BYTES] = "kernel";
 
@@ -26,6 +32,7 @@ static struct opencl_kernel ask(cl_kernel kernel, struct known *place)
 	atomic_store_explicit(&place->kernel, NULL, memory_order_release);
 	atomic_store_explicit(&place->name, ret.name, memory_order_release);
 	atomic_store_explicit(&place->serial, ret.serial, memory_order_release);
+	atomic_store_explicit(&place->took, 0, memory_order_release);
 	atomic_store_explicit(&place->kernel, kernel, memory_order_release);
 	return ret;
 }
@@ -38,10 +45,21 @@ struct opencl_kernel opencl_kernel_find(cl_kernel kernel)
 	if (atomic_load_explicit(&place->kernel, memory_order_acquire) == kernel) {
 		ret.name = atomic_load_explicit(&place->name, memory_order_acquire);
 		ret.serial = atomic_load_explicit(&place->serial, memory_order_acquire);
+		ret.took = atomic_load_explicit(&place->took, memory_order_acquire);
+		ret.place = place_number(place);
 		if (atomic_load_explicit(&place->kernel, memory_order_relaxed) == kernel)
 			return ret;
 	}
 	return ask(kernel, place);
+}
+
+void opencl_kernel_took(uint32_t number, uint64_t ns)
+{
+	struct known *place = &known[number - 1];
+	uint32_t took = ns < UINT32_MAX ? (uint32_t)ns + 1 : UINT32_MAX; /* known, be it nothing */
+
+	if (atomic_load_explicit(&place->took, memory_order_relaxed) != took)
+		atomic_store_explicit(&place->took, took, memory_order_relaxed);
 }
 
 /* Another kernel may get the handle, sooner or later: commands hold references too. */

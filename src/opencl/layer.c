@@ -47,20 +47,6 @@ void opencl_unmap(void *memory, size_t size)
 		munmap(memory, size);
 }
 
-void opencl_lock(_Atomic uint32_t *lock)
-{
-	uint32_t rounds = 0;
-
-	while (atomic_exchange_explicit(lock, 1, memory_order_acquire))
-		if (++rounds % 64 == 0)
-			sched_yield();
-}
-
-void opencl_unlock(_Atomic uint32_t *lock)
-{
-	atomic_store_explicit(lock, 0, memory_order_release);
-}
-
 void opencl_count_lost(void)
 {
 	struct ring_header *shared = inferscope_thread.producer->shared;

@@ -10,7 +10,8 @@
  *      device.c     what devices are called
  *      queue.c      queues: profiling is on, and the program does not see that
  *      clock.c      times of the device on our clock
- *      command.c    commands on their way, and when they have ended, the work of the device
+ *      pending.c    commands on their way
+ *      command.c    when they have ended, and the work of the device that they have been
  *      call.c       around the calls that put commands into queues
  *      wait.c       what commands wait for
  *      enqueue.c, enqueue_memory.c     those calls
@@ -20,8 +21,12 @@
  *      kernel.c     names of kernels; arguments.c  what they are called with, where that is asked for
  *
  * A command holds a reference to its event until it has been seen to end: in a
- * callback of the driver's that is set for the oldest command of an in-order
- * queue and for each of another one, and when the program itself has waited.
+ * callback of the driver's, and when the program itself has waited.  There is a
+ * callback for each command of a queue that is not in order.  In one that is,
+ * there is one for the oldest command or for a later one, if all between them
+ * are kernels that took so little the last time that it is expected within a
+ * tenth of a millisecond: each callback costs the device and the program more
+ * than all else that we do for a launch.
  * There is no thread of ours.  In a forked child all of it is forgotten: what
  * is on its way belongs to the parent.
  */
@@ -37,6 +42,7 @@
 #define CL_USE_DEPRECATED_OPENCL_2_2_APIS
 #include <CL/cl.h>
 #include <CL/cl_icd.h>
+#include <sched.h>
 
 #include "gpu/gpu.h"
 #include "gpu/gpu_clock.h"
@@ -53,8 +59,20 @@ bool opencl_recording(void);
 /* Zeroed memory that is zero again in a forked child; NULL when it cannot be had.  Never given back but by opencl_unmap(). */
 void *opencl_map(size_t size);
 void opencl_unmap(void *memory, size_t size);
-void opencl_lock(_Atomic uint32_t *lock);
-void opencl_unlock(_Atomic uint32_t *lock);
+static inline void opencl_lock(_Atomic uint32_t *lock)
+{
+	for (uint32_t rounds = 1; atomic_exchange_explicit(lock, 1, memory_order_acquire); rounds++)
+		if (rounds % 64 == 0)
+			sched_yield();
+}
+static inline void opencl_unlock(_Atomic uint32_t *lock)
+{
+	atomic_store_explicit(lock, 0, memory_order_release);
+}
+static inline uint64_t opencl_now(void)
+{
+	return clock_ticks(inferscope_runtime.clock);
+}
 /* A place for a handle in a table of 1 << bits. */
 static inline uint32_t opencl_place(const void *handle, unsigned bits)
 {
@@ -87,10 +105,65 @@ bool opencl_clock_wants(const struct opencl_clock *clock, uint64_t now);
 /* A command was put into its queue at `queued`, by the device's clock, between two readings of ours.  True: there is a new pair. */
 bool opencl_clock_see(struct opencl_clock *clock, uint64_t before, uint64_t queued, uint64_t after, struct gpu_pair *ret);
 
+/* ---- pending.c ---- */
+
+#define CACHE_LINE 64
+/* What is known of a command when it has been put into a queue. */
+struct command {
+	_Alignas(CACHE_LINE) cl_event event;
+	uint64_t before, after; /* ticks around the call */
+	uint64_t bytes;
+	uint64_t global[3]; /* work-items; 0: none */
+	uint32_t local[3];  /* of a group; 0: the driver chooses */
+	uint32_t name;
+	uint32_t correlation;
+	uint32_t first_of; /* name of what compiles at its first launch; 0 */
+	uint32_t frees;    /* memory that is given back by it, see below; 0 */
+	uint32_t wait;     /* correlation of what a marker or barrier waits for; 0 */
+	uint64_t graph;
+	uint64_t until;    /* ns of work that is expected of the queue up to its end, from any beginning */
+	uint32_t expected; /* ns of it; 0: not known */
+	uint32_t kernel;   /* its place; 0: none */
+	uint16_t memory_kinds, metadata_size;
+	uint8_t kind;
+	bool done;  /* its callback has come */
+	bool ended; /* it has become an event */
+	bool alone; /* its work is not to be taken for that of the call */
+};
+
+/* Commands are counted; those from `begin` to `end` are there. */
+struct pending {
+	struct command *commands; /* a ring, mapped; size is a power of two */
+	uint8_t *metadata;        /* GPU_METADATA bytes for each of them, where arguments are recorded */
+	uint32_t size;
+	/* Of who puts commands in. */
+	_Alignas(CACHE_LINE) _Atomic uint32_t putting;
+	_Atomic uint32_t end;
+	uint32_t begin_seen;
+	uint64_t until; /* of the newest */
+	/* Of who takes them out. */
+	_Alignas(CACHE_LINE) _Atomic uint32_t taking;
+	_Atomic uint32_t begin;
+	uint32_t end_seen;
+};
+struct call;
+/* Event, times and correlation are the call's.  False: there is no room. */
+bool opencl_pending_push(struct pending *pending, const struct command *command, const struct call *call, const void *metadata);
+/* The next one from place `at` on that has not ended, or whose callback has come; false: there is none.  Places count from the oldest. */
+bool opencl_pending_next(struct pending *pending, uint32_t *at, bool only_done, struct command *ret, void *ret_metadata);
+/* It has ended; `at` becomes the place of the next. */
+void opencl_pending_remove(struct pending *pending, uint32_t *at);
+bool opencl_pending_any(struct pending *pending);
+/* The last one that will have ended soon after the oldest, as far as is known: that one itself, if need be.  False: there is none. */
+bool opencl_pending_soon(struct pending *pending, cl_event *ret);
+/* Among the newest `most` of those that have not ended. */
+bool opencl_pending_find(struct pending *pending, cl_event event, uint32_t most, uint32_t *ret_correlation);
+void opencl_pending_done(struct pending *pending, cl_event event); /* its callback has come */
+bool opencl_pending_any_done(struct pending *pending);
+
 /* ---- queue.c ---- */
 
 #define QUEUE_PROPERTIES 32u /* longer lists are passed on as they are, and the queue is not recorded */
-struct command;
 struct opencl_queue {
 	cl_command_queue _Atomic handle; /* NULL: it is gone */
 	struct gpu_stream stream;
@@ -100,13 +173,12 @@ struct opencl_queue {
 	bool listed; /* it was made with a list of properties: */
 	cl_queue_properties list[QUEUE_PROPERTIES]; /* the program's */
 	uint32_t list_size;
-	_Atomic uint32_t lock;
-	_Atomic uint32_t harvesting;
+	_Atomic bool watched; /* somebody will look at what is put in */
+	struct pending pending;
+	/* Of who harvests. */
+	_Alignas(CACHE_LINE) _Atomic uint32_t harvesting;
 	_Atomic bool armed; /* a callback will come */
 	bool deaf;          /* the driver has none */
-	struct command *commands; /* a ring, mapped; size is a power of two */
-	uint8_t *metadata;        /* GPU_METADATA bytes for each of them, where arguments are recorded */
-	uint32_t size, first, count;
 	_Atomic uint32_t releases; /* odd while an event is given back */
 	struct opencl_clock clock;
 	uint64_t last_end; /* of the device */
@@ -120,26 +192,8 @@ void opencl_queue_each(void (*see)(struct opencl_queue *queue));
 
 /* ---- command.c ---- */
 
-/* What is known of a command when it has been put into a queue. */
-struct command {
-	cl_event event;
-	uint64_t before, after; /* ticks around the call */
-	uint64_t bytes;
-	uint64_t global[3]; /* work-items; 0: none */
-	uint32_t local[3];  /* of a group; 0: the driver chooses */
-	uint32_t name;
-	uint32_t correlation;
-	uint32_t first_of; /* name of what compiles at its first launch; 0 */
-	uint32_t frees;    /* memory that is given back by it, see below; 0 */
-	uint32_t wait;     /* correlation of what a marker or barrier waits for; 0 */
-	uint64_t graph;
-	uint16_t memory_kinds, metadata_size;
-	uint8_t kind;
-	bool done;  /* its callback has come */
-	bool ended; /* it has become an event */
-	bool alone; /* its work is not to be taken for that of the call */
-};
-void opencl_command_push(struct opencl_queue *queue, const struct command *command, const void *metadata);
+/* A command has been put into the queue of this call, with this known of it (pending.c). */
+void opencl_command_push(const struct call *call, const struct command *command, const void *metadata);
 /* Those that have ended become events; when the program has waited for them, the driver is asked about all. */
 void opencl_harvest(struct opencl_queue *queue);
 void opencl_harvest_waited(struct opencl_queue *queue);
@@ -171,6 +225,8 @@ struct call {
 	struct opencl_queue *queue; /* NULL: not recorded */
 	uint64_t begin;
 	cl_event own, *event;
+	uint64_t end;
+	uint32_t correlation;
 	uint32_t wait_count;
 	uint32_t waits[CALL_WAITS]; /* correlations */
 };
@@ -178,8 +234,7 @@ void opencl_call_begin(struct call *call, cl_command_queue queue, cl_event *even
 /* `command` has what is known but for event, times and correlation. */
 void opencl_call_end(struct call *call, enum opencl_call which, cl_int rc, struct command *command);
 void opencl_call_end_with(struct call *call, enum opencl_call which, cl_int rc, struct command *command, const void *metadata);
-/* A call that has no command: when it began, and that it has returned. */
-uint64_t opencl_now(void);
+/* A call that has no command, and has returned. */
 void opencl_call_returned(enum opencl_call which, uint64_t begin, uint32_t correlation);
 
 /* ---- wait.c ---- */
@@ -211,9 +266,13 @@ uint64_t opencl_maps_take(const void *pointer); /* bytes that were to be written
 struct opencl_kernel {
 	uint32_t name;   /* id; 0: it could not be found out now */
 	uint32_t serial; /* tells kernels with the same handle apart */
+	uint32_t place;  /* where it is kept; never 0 */
+	uint32_t took;   /* ns, the last time; 0: not known */
 };
 bool opencl_kernel_wrap(struct _cl_icd_dispatch *table);
 struct opencl_kernel opencl_kernel_find(cl_kernel kernel);
+/* The kernel that was kept there, or is now. */
+void opencl_kernel_took(uint32_t place, uint64_t ns);
 
 void opencl_arguments_wrap(struct _cl_icd_dispatch *table);
 extern bool opencl_arguments_wanted;
