@@ -237,10 +237,7 @@ static void look_at_threads(struct watch *w)
 
 static void read_samples(struct watch *w, int64_t now, bool last)
 {
-	for (size_t i = 0; i < w->thread_count; i++) {
-		watch_sampler_read(w, w->threads[i], last);
-		watch_sampler_pace(w, w->threads[i], now - w->samples_ns);
-	}
+	watch_samplers_read(w, now - w->samples_ns, last);
 	w->samples_ns = now;
 }
 
@@ -432,6 +429,7 @@ int watch_start(struct watch **ret, pid_t root, enum clock_source clock, const s
 	w->totals.cpus = cpu_limit_affinity(root);
 	watch_clock_read(w);
 	machine_files_open(&w->machine_files, root);
+	watch_samplers_start(w);
 	watch_tree_start(w, root);
 	watch_view_make(w);
 	rc = -pthread_create(&w->thread, NULL, run, w);
@@ -462,6 +460,7 @@ void watch_free(struct watch *w)
 		return;
 	while (w->process_count)
 		watch_process_end(w, w->process_count - 1);
+	watch_samplers_stop(w);
 	machine_files_close(&w->machine_files);
 	watch_view_release(w);
 	pthread_cond_destroy(&w->wake);

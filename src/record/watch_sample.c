@@ -1,9 +1,17 @@
-/* watch_sample.c - where threads run: their samples of the program counter become records. */
+/*
+ * watch_sample.c - where threads run: samples of their program counter become records.
+ *
+ * Processors are sampled where we may and there are not too many, else threads: what that costs is in pace().
+ */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "record/watch_state.h"
+#include "system/id_list.h"
+#include "system/proc.h"
 
 #define BUSY_NS 2000000u        /* processor time of a thread that is worth sampling; most threads of pools never get there */
 #define SWITCH_NS 12000         /* that a thread loses when it gets a processor and loses it again, in a virtual machine */
@@ -61,7 +69,126 @@ static int64_t monotonic_at(const struct watch *w, int64_t ns)
 	return w->clock == CLOCK_SOURCE_MONOTONIC ? ns : ns + (w->clock_new.monotonic_ns - w->clock_new.raw_ns);
 }
 
-/* ---- Beginning and end ------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------- */
+
+/* A place that the maps do not explain has to wait for the next look at them, unless there has been one since. */
+static bool may_wait(const struct watch *w, const struct cpu_sampler *from, const struct watched_thread *t, const struct cpu_sample *sample)
+{
+	return !cpu_sampler_is_full(from) && t->process->wait.maps.read_ns < monotonic_at(w, sample->time_ns);
+}
+
+static bool take(struct watch *w, const struct cpu_sampler *from, const struct watched_thread *t, const struct cpu_sample *sample, int64_t now,
+		 bool last)
+{
+	struct watch_record record = { .kind = WATCH_CPU_SAMPLE, .time = ticks_at(w, sample->time_ns) };
+	struct code_place place;
+
+	if ((int64_t)(record.time - t->met) < 0) /* it may be of another thread with its number */
+		return true;
+	if (!code_place_find(&t->process->code, sample->pc, sample->kernel, now, &place) && !last && may_wait(w, from, t, sample))
+		return false;
+	record.state = (uint8_t)place.sort;
+	memcpy(record.what, place.what, sizeof place.what);
+	watch_put_thread(w, t, &record);
+	return true;
+}
+
+static int64_t read_clocks(struct watch *w)
+{
+	int64_t now = now_ns();
+
+	if (now - w->clock_new.monotonic_ns >= CLOCK_PAUSE_NS)
+		watch_clock_read(w);
+	return now;
+}
+
+static void count_lost(struct watch *w, struct cpu_sampler *sampler)
+{
+	w->totals.lost_samples += sampler->lost;
+	sampler->lost = 0;
+}
+
+/* ---- Processors ------------------------------------------------------------------ */
+
+static int open_processors(struct watch *w, const char *online)
+{
+	uint32_t count = id_list_count(online), processor;
+	int rc = count <= WATCH_PROCESSORS ? 0 : -E2BIG;
+
+	for (uint32_t i = 0; i < count && rc == 0; i++) {
+		if (!id_list_at(online, i, &processor))
+			return -EINVAL;
+		rc = cpu_sampler_open_processor(&w->processors[i], processor, clock_of_samples(w));
+		w->processor_count += rc == 0;
+	}
+	return rc;
+}
+
+void watch_samplers_start(struct watch *w)
+{
+	char online[4096];
+	int fd;
+
+	if (w->reach != CPU_SAMPLER_KERNEL)
+		return;
+	fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (proc_reread(fd, online, sizeof online) > 0 && open_processors(w, online) == 0)
+		w->totals.reach = CPU_SAMPLER_KERNEL;
+	else
+		watch_samplers_stop(w);
+	close(fd);
+}
+
+void watch_samplers_stop(struct watch *w)
+{
+	while (w->processor_count)
+		cpu_sampler_close(&w->processors[--w->processor_count]);
+}
+
+/* Most samples of a processor are of the thread that the last one was of. */
+static const struct watched_thread *find_thread(const struct watch *w, pid_t tid, const struct watched_thread *last)
+{
+	if (last && last->tid == tid)
+		return last;
+	for (size_t i = 0; i < w->thread_count; i++)
+		if (w->threads[i]->tid == tid)
+			return w->threads[i];
+	return NULL;
+}
+
+static void read_processor(struct watch *w, struct cpu_sampler *from, bool last)
+{
+	const struct watched_thread *t = NULL;
+	struct cpu_sample sample;
+	int64_t now;
+
+	if (!cpu_sampler_peek(from, &sample))
+		return;
+	now = read_clocks(w);
+	for (; cpu_sampler_peek(from, &sample); cpu_sampler_drop(from)) {
+		t = find_thread(w, sample.tid, t);
+		if (t && !take(w, from, t, &sample, now, last))
+			break;
+	}
+	count_lost(w, from);
+}
+
+static void read_processors(struct watch *w, bool last)
+{
+	uint64_t period = w->thread_count > WATCH_MANY ? CPU_SAMPLER_CROWD_PERIOD_NS : CPU_SAMPLER_PERIOD_NS;
+
+	for (size_t i = 0; i < w->processor_count; i++) {
+		read_processor(w, &w->processors[i], last);
+		if (period > w->processors[i].period_ns) /* where it has come down to that it stays */
+			cpu_sampler_set_period(&w->processors[i], period);
+		if (w->processors[i].period_ns > w->totals.longest_period_ns)
+			w->totals.longest_period_ns = w->processors[i].period_ns;
+	}
+}
+
+/* ---- Threads, one by one ------------------------------------------------------------- */
 
 static bool has_room(const struct watch *w, const struct watched_thread *t)
 {
@@ -85,7 +212,8 @@ void watch_sampler_begin(struct watch *w, struct watched_thread *t)
 {
 	int rc;
 
-	if (t->sampler_tried || w->reach == CPU_SAMPLER_NONE || !has_room(w, t) || (!t->main && t->ledger.run_ns < BUSY_NS))
+	if (w->processor_count || t->sampler_tried || w->reach == CPU_SAMPLER_NONE || !has_room(w, t) ||
+	    (!t->main && t->ledger.run_ns < BUSY_NS))
 		return;
 	t->sampler_tried = true;
 	rc = open_sampler(w, t);
@@ -98,50 +226,28 @@ void watch_sampler_begin(struct watch *w, struct watched_thread *t)
 	t->sampled = t->ledger;
 }
 
-void watch_sampler_end(struct watch *w, struct watched_thread *t)
-{
-	if (t->sampler.fd < 0)
-		return;
-	watch_sampler_read(w, t, true);
-	w->samplers--;
-	cpu_sampler_close(&t->sampler);
-}
-
-/* ---- Reading ----------------------------------------------------------------- */
-
-/* A place that the maps do not explain has to wait for the next look at them, unless there has been one since. */
-static bool may_wait(const struct watch *w, const struct watched_thread *t, const struct cpu_sample *sample)
-{
-	return !cpu_sampler_is_full(&t->sampler) && t->process->wait.maps.read_ns < monotonic_at(w, sample->time_ns);
-}
-
-static bool take(struct watch *w, const struct watched_thread *t, const struct cpu_sample *sample, int64_t now, bool last)
-{
-	struct watch_record record = { .kind = WATCH_CPU_SAMPLE, .time = ticks_at(w, sample->time_ns) };
-	struct code_place place;
-
-	if (!code_place_find(&t->process->code, sample->pc, sample->kernel, now, &place) && !last && may_wait(w, t, sample))
-		return false;
-	record.state = (uint8_t)place.sort;
-	memcpy(record.what, place.what, sizeof place.what);
-	watch_put_thread(w, t, &record);
-	return true;
-}
-
-void watch_sampler_read(struct watch *w, struct watched_thread *t, bool last)
+static void read_thread(struct watch *w, struct watched_thread *t, bool last)
 {
 	struct cpu_sample sample;
 	int64_t now;
 
 	if (t->sampler.fd < 0 || !cpu_sampler_peek(&t->sampler, &sample))
 		return;
-	now = now_ns();
-	if (now - w->clock_new.monotonic_ns >= CLOCK_PAUSE_NS)
-		watch_clock_read(w);
-	while (cpu_sampler_peek(&t->sampler, &sample) && take(w, t, &sample, now, last))
+	now = read_clocks(w);
+	while (cpu_sampler_peek(&t->sampler, &sample) && take(w, &t->sampler, t, &sample, now, last))
 		cpu_sampler_drop(&t->sampler);
-	w->totals.lost_samples += t->sampler.lost;
-	t->sampler.lost = 0;
+	count_lost(w, &t->sampler);
+}
+
+/* What a processor still has of it is read while it is known. */
+void watch_sampler_end(struct watch *w, struct watched_thread *t)
+{
+	read_processors(w, true);
+	if (t->sampler.fd < 0)
+		return;
+	read_thread(w, t, true);
+	w->samplers--;
+	cpu_sampler_close(&t->sampler);
 }
 
 /* ---- What it costs ------------------------------------------------ */
@@ -170,7 +276,7 @@ static void set_period(struct watch *w, struct watched_thread *t)
  * The kernel sets a timer whenever a sampled thread gets a processor.  One that gets it very often is sampled for a part of
  * the time, and has no event in the rest: one that is merely disabled costs a third as much as one that is not.
  */
-void watch_sampler_pace(struct watch *w, struct watched_thread *t, int64_t passed_ns)
+static void pace(struct watch *w, struct watched_thread *t, int64_t passed_ns)
 {
 	if (t->sampler.fd < 0 && !t->sampler_rests)
 		return;
@@ -186,4 +292,13 @@ void watch_sampler_pace(struct watch *w, struct watched_thread *t, int64_t passe
 	}
 	if (t->sampler.fd >= 0)
 		set_period(w, t);
+}
+
+void watch_samplers_read(struct watch *w, int64_t passed_ns, bool last)
+{
+	read_processors(w, last);
+	for (size_t i = 0; w->processor_count == 0 && i < w->thread_count; i++) {
+		read_thread(w, w->threads[i], last);
+		pace(w, w->threads[i], passed_ns);
+	}
 }

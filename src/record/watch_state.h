@@ -20,6 +20,7 @@
 #define WATCH_ADDED 64u
 #define WATCH_ENDS 512u      /* processes of which it will be known how they ended, whoever asks first */
 #define WATCH_SAMPLERS 192u
+#define WATCH_PROCESSORS 32u /* that are sampled; where there are more, threads are */
 #define WATCH_MANY 32u       /* threads, of which each is looked at and sampled more rarely */
 
 struct watched_thread {
@@ -34,6 +35,7 @@ struct watched_thread {
 	struct thread_ledger written;
 	struct thread_syscall call;
 	struct wait_object object; /* what it is in */
+	uint64_t met;              /* ticks: when it was first seen */
 	uint64_t begin;            /* ticks: when it was seen to be, */
 	uint64_t last;             /* until when that is known, */
 	uint64_t samples;          /* and in how many slots it was seen, or known without looking */
@@ -119,6 +121,8 @@ struct watch {
 	int64_t begin_ns, next_pass_ns, next_second_ns, samples_ns, next_samples_ns, samples_pause_ns;
 	enum cpu_sampler_reach reach; /* that may be possible */
 	size_t samplers, sampler_limit;
+	struct cpu_sampler processors[WATCH_PROCESSORS]; /* that are sampled instead of threads */
+	size_t processor_count;
 	struct clock_reading clock_old, clock_new;
 	uint64_t cpu_mark_ns; /* processor time of this thread at mark_ns */
 	uint64_t debt_ns;     /* that it took too much so far */
@@ -156,9 +160,10 @@ void watch_thread_end(struct watch *w, size_t index);
 
 /* watch_sample.c: where it runs. */
 void watch_clock_read(struct watch *w);
-void watch_sampler_begin(struct watch *w, struct watched_thread *t); /* unless it has one, or needs none yet */
-void watch_sampler_read(struct watch *w, struct watched_thread *t, bool last);
-void watch_sampler_pace(struct watch *w, struct watched_thread *t, int64_t passed_ns); /* keeps it cheap for the thread */
+void watch_samplers_start(struct watch *w);
+void watch_samplers_stop(struct watch *w);
+void watch_samplers_read(struct watch *w, int64_t passed_ns, bool last);
+void watch_sampler_begin(struct watch *w, struct watched_thread *t); /* unless it has one, or needs none */
 void watch_sampler_end(struct watch *w, struct watched_thread *t);
 
 /* watch_memory.c: what is dear to know. */

@@ -93,7 +93,7 @@ int watch_thread_new(struct watch *w, struct watched_process *p, pid_t tid)
 	t->process = p;
 	t->main = tid == p->pid;
 	t->object.state = THREAD_STATE_COUNT; /* none yet */
-	t->begin = t->last = t->moved = t->since = clock_ticks(w->clock);
+	t->met = t->begin = t->last = t->moved = t->since = clock_ticks(w->clock);
 	t->last_slot = w->slot;
 	t->ran = t->is_new = true;
 	w->threads[w->thread_count++] = t;

@@ -20,9 +20,11 @@
 #define PC_MASK 0
 #endif
 
-#define RING_SIZE 16384u /* bytes, a power of two: two seconds of samples */
+#define RING_SIZE 16384u           /* bytes, a power of two: two seconds of samples */
+#define PROCESSOR_RING_SIZE 65536u /* six */
 
-/* A record of the kernel's, as cpu_sampler_open() asks for it. */
+/* A record of the kernel's, as open_event() asks for it; with the ids of process and thread after the first word where that has been
+ * asked for too. */
 struct record {
 	struct perf_event_header head;
 	uint64_t ip, time, abi, pc;
@@ -34,7 +36,8 @@ struct lost_record {
 
 /* ---- Beginning and end ------------------------------------------------------- */
 
-static int open_event(pid_t tid, clockid_t clock, enum cpu_sampler_reach reach)
+/* Of a thread wherever it runs, or with tid -1 of whoever runs on a processor. */
+static int open_event(pid_t tid, int processor, clockid_t clock, enum cpu_sampler_reach reach)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -45,22 +48,26 @@ static int open_event(pid_t tid, clockid_t clock, enum cpu_sampler_reach reach)
 		.sample_regs_user = PC_MASK,
 		.exclude_kernel = reach != CPU_SAMPLER_KERNEL,
 		.exclude_hv = 1,
+		.exclude_idle = 1,
 		.use_clockid = 1,
 		.clockid = clock,
 		.watermark = 1,
 		.wakeup_watermark = UINT32_MAX, /* nobody waits for it */
 	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, (unsigned long)PERF_FLAG_FD_CLOEXEC);
+	int fd;
 
+	if (tid < 0)
+		attr.sample_type |= PERF_SAMPLE_TID;
+	fd = (int)syscall(SYS_perf_event_open, &attr, tid, processor, -1, (unsigned long)PERF_FLAG_FD_CLOEXEC);
 	return fd >= 0 ? fd : -errno;
 }
 
 /* How much memory a user may lock in this way is limited: less is better than none. */
-static int map_ring(struct cpu_sampler *s)
+static int map_ring(struct cpu_sampler *s, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	for (size_t pages = page < RING_SIZE ? RING_SIZE / page : 1; pages >= 1; pages /= 2) {
+	for (size_t pages = page < size ? size / page : 1; pages >= 1; pages /= 2) {
 		void *memory = mmap(NULL, (1 + pages) * page, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
 
 		if (memory == MAP_FAILED)
@@ -73,23 +80,40 @@ static int map_ring(struct cpu_sampler *s)
 	return -errno;
 }
 
-int cpu_sampler_open(struct cpu_sampler *sampler, pid_t tid, clockid_t clock, enum cpu_sampler_reach reach)
+static int open_ring(struct cpu_sampler *sampler, struct cpu_sampler fresh, size_t size)
 {
-	struct cpu_sampler fresh = CPU_SAMPLER_INIT;
 	int rc;
 
-	if (reach == CPU_SAMPLER_NONE || !PC_MASK)
-		return -ENOSYS;
-	fresh.fd = open_event(tid, clock, reach);
 	if (fresh.fd < 0)
 		return fresh.fd;
-	rc = map_ring(&fresh);
+	rc = map_ring(&fresh, size);
 	if (rc != 0) {
 		close(fresh.fd);
 		return rc;
 	}
 	*sampler = fresh;
 	return 0;
+}
+
+int cpu_sampler_open(struct cpu_sampler *sampler, pid_t tid, clockid_t clock, enum cpu_sampler_reach reach)
+{
+	struct cpu_sampler fresh = CPU_SAMPLER_INIT;
+
+	if (reach == CPU_SAMPLER_NONE || !PC_MASK)
+		return -ENOSYS;
+	fresh.fd = open_event(tid, -1, clock, reach);
+	return open_ring(sampler, fresh, RING_SIZE);
+}
+
+int cpu_sampler_open_processor(struct cpu_sampler *sampler, uint32_t processor, clockid_t clock)
+{
+	struct cpu_sampler fresh = CPU_SAMPLER_INIT;
+
+	if (!PC_MASK)
+		return -ENOSYS;
+	fresh.has_tid = true;
+	fresh.fd = open_event(-1, (int)processor, clock, CPU_SAMPLER_KERNEL);
+	return open_ring(sampler, fresh, PROCESSOR_RING_SIZE);
 }
 
 void cpu_sampler_close(struct cpu_sampler *sampler)
@@ -153,6 +177,11 @@ static void count_lost(struct cpu_sampler *s)
 	s->lost += record.lost;
 }
 
+static size_t ids_size(const struct cpu_sampler *s)
+{
+	return s->has_tid ? 2 * sizeof(uint32_t) : 0;
+}
+
 /* Steps over what is no sample.  The size of the sample, 0: there is none. */
 static size_t find_sample(struct cpu_sampler *s)
 {
@@ -165,7 +194,7 @@ static size_t find_sample(struct cpu_sampler *s)
 			skip(s, size); /* not the kernel's */
 			return 0;
 		}
-		if (head.type == PERF_RECORD_SAMPLE && head.size >= sizeof(struct record) - sizeof(uint64_t))
+		if (head.type == PERF_RECORD_SAMPLE && head.size >= sizeof(struct record) - sizeof(uint64_t) + ids_size(s))
 			return head.size;
 		if (head.type == PERF_RECORD_LOST && head.size >= sizeof(struct lost_record))
 			count_lost(s);
@@ -174,15 +203,29 @@ static size_t find_sample(struct cpu_sampler *s)
 	return 0;
 }
 
+/* The record without the ids, and the thread that they tell.  There is no last word where a thread has no place outside of the kernel. */
+static pid_t read_record(const struct cpu_sampler *s, size_t size, struct record *ret)
+{
+	const size_t before = sizeof ret->head + sizeof ret->ip, ids = ids_size(s);
+	uint32_t words[sizeof *ret / sizeof(uint32_t) + 2] = { 0 };
+	uint32_t tid;
+
+	copy(s, words, size < sizeof *ret + ids ? size : sizeof *ret + ids);
+	memcpy(ret, words, before);
+	memcpy((char *)ret + before, (char *)words + before + ids, sizeof *ret - before);
+	memcpy(&tid, (char *)words + before + sizeof tid, sizeof tid);
+	return s->has_tid ? (pid_t)tid : 0;
+}
+
 bool cpu_sampler_peek(struct cpu_sampler *s, struct cpu_sample *ret)
 {
-	struct record record = { 0 };
 	size_t size = find_sample(s);
+	struct record record;
 	bool kernel;
 
 	if (!size)
 		return false;
-	copy(s, &record, size < sizeof record ? size : sizeof record);
+	ret->tid = read_record(s, size, &record);
 	kernel = (record.head.misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER;
 	ret->time_ns = (int64_t)record.time;
 	ret->kernel = kernel;

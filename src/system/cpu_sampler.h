@@ -1,8 +1,10 @@
 /*
- * cpu_sampler.h - where a thread is when it runs: its program counter, every few milliseconds of its own processor time.
+ * cpu_sampler.h - where threads are when they run: their program counter, every few milliseconds of processor time.
  *
- * The kernel takes these samples, into memory that it shares with us; the thread is neither stopped nor sent a signal.  A
- * kernel may not have this, and may forbid it in whole or in part: see cpu_sampler_open().
+ * The kernel takes these samples, into memory that it shares with us; no thread is stopped or sent a signal.  It does so for one
+ * thread, by that thread's processor time, which costs something whenever the thread gets a processor; or for one processor and
+ * whoever runs there, which costs nobody anything but the sample and is for who may see the whole machine.  A kernel may not
+ * have this, and may forbid it in whole or in part.
  */
 #ifndef SYSTEM_CPU_SAMPLER_H
 #define SYSTEM_CPU_SAMPLER_H
@@ -27,20 +29,23 @@ struct cpu_sample {
 	int64_t time_ns; /* of the clock that was asked for */
 	uint64_t pc;     /* where it was, or where it entered the kernel; 0: not known */
 	bool kernel;
+	pid_t tid; /* of a processor's: who it is of */
 };
 
-/* A thread that is sampled. */
+/* A thread or a processor that is sampled. */
 struct cpu_sampler {
 	int fd;
+	bool has_tid; /* it is a processor */
 	void *page; /* shared with the kernel: the cursors, and after so many bytes the ring of samples */
 	size_t ring, size;
 	uint64_t period_ns;
 	uint64_t lost; /* samples that there was no room for */
 };
-#define CPU_SAMPLER_INIT { -1, NULL, 0, 0, CPU_SAMPLER_PERIOD_NS, 0 }
+#define CPU_SAMPLER_INIT { -1, false, NULL, 0, 0, CPU_SAMPLER_PERIOD_NS, 0 }
 
-/* Begins to sample the thread.  0; -EACCES, -EPERM, -ENOSYS and others of the kernel's when it does not let us. */
+/* Begins to sample the thread, or the processor.  0; -EACCES, -EPERM, -ENOSYS and others of the kernel's when it does not let us. */
 int cpu_sampler_open(struct cpu_sampler *sampler, pid_t tid, clockid_t clock, enum cpu_sampler_reach reach);
+int cpu_sampler_open_processor(struct cpu_sampler *sampler, uint32_t processor, clockid_t clock);
 void cpu_sampler_close(struct cpu_sampler *sampler);
 
 /* From now on; where the kernel refuses, it stays as it was. */

@@ -295,6 +295,41 @@ static void test_ring(void **state)
 	assert_int_equal(ring.first.page.data_tail, ring.first.page.data_head);
 }
 
+/* Of a processor: with the ids of process and thread, and without a last word for a thread that has no place outside of the kernel. */
+static void test_ring_of_a_processor(void **state)
+{
+	static struct fake_ring ring;
+	struct cpu_sampler s = of_ring(&ring);
+	struct {
+		struct perf_event_header head;
+		uint64_t ip;
+		uint32_t pid, tid;
+		uint64_t time, abi, pc;
+	} record = { { PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, sizeof record }, 77, 10, 11, 1000, PERF_SAMPLE_REGS_ABI_64, 0x1234 };
+	struct cpu_sample sample;
+
+	(void)state;
+	s.has_tid = true;
+	put(&ring, &record, sizeof record);
+	record.head.misc = PERF_RECORD_MISC_KERNEL;
+	record.head.size = sizeof record - sizeof record.pc;
+	record.tid = 12;
+	record.abi = PERF_SAMPLE_REGS_ABI_NONE;
+	put(&ring, &record, record.head.size);
+	assert_true(cpu_sampler_peek(&s, &sample));
+	assert_int_equal(sample.tid, 11);
+	assert_int_equal(sample.time_ns, 1000);
+	assert_int_equal(sample.pc, 0x1234);
+	assert_false(sample.kernel);
+	cpu_sampler_drop(&s);
+	assert_true(cpu_sampler_peek(&s, &sample));
+	assert_int_equal(sample.tid, 12);
+	assert_int_equal(sample.pc, 0);
+	assert_true(sample.kernel);
+	cpu_sampler_drop(&s);
+	assert_false(cpu_sampler_peek(&s, &sample));
+}
+
 static void test_ring_of_other_things(void **state)
 {
 	static struct fake_ring ring;
@@ -407,6 +442,7 @@ int main(void)
 		cmocka_unit_test(test_system_calls_of_no_file),
 #endif
 		cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_ring_of_a_processor),
 		cmocka_unit_test(test_ring_of_other_things),
 		cmocka_unit_test(test_full_ring),
 		cmocka_unit_test(test_own_samples),
