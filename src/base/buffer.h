@@ -29,6 +29,18 @@ int buffer_printf(struct buffer *buf, const char *format, ...) __attribute__((fo
 int buffer_vprintf(struct buffer *buf, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 void buffer_release(struct buffer *buf);                               /* frees; usable again afterwards */
 
+/* As the machine has it; where there is room it costs as much as a store. */
+static inline int buffer_append_u64(struct buffer *buf, uint64_t value)
+{
+	int rc = buf->capacity - buf->size < sizeof value ? buffer_reserve(buf, sizeof value) : 0;
+
+	if (rc == 0) {
+		memcpy(buf->data + buf->size, &value, sizeof value);
+		buf->size += sizeof value;
+	}
+	return rc;
+}
+
 static inline void buffer_clear(struct buffer *buf)
 {
 	buf->size = 0;

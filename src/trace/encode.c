@@ -288,13 +288,12 @@ static int put_number(struct encoder *e, unsigned field, uint64_t value)
 	else if (field == FIELD_INTEGER)
 		stored = zigzag_encode((int64_t)value);
 	e->previous[field] = value;
-	return buffer_append(&e->columns[field], &stored, sizeof stored);
+	return buffer_append_u64(&e->columns[field], stored);
 }
 
 static int put_metadata(struct encoder *e, const struct event_parts *parts)
 {
-	uint64_t size = parts->metadata_size;
-	int rc = buffer_append(&e->columns[FIELD_METADATA], &size, sizeof size);
+	int rc = buffer_append_u64(&e->columns[FIELD_METADATA], parts->metadata_size);
 
 	return rc ? rc : buffer_append(&e->blobs, parts->metadata, parts->metadata_size);
 }
