@@ -247,9 +247,12 @@ int find_host_operators(struct host_cells *c)
 
 /* ---- Memory ------------------------------------------------------------------ */
 
+/* Both what it never goes below, and what it has at the end: either may be chance where memory comes and goes. */
 static bool is_growing(const struct host_load *l)
 {
-	return l->memory_growth > GROWTH_LEAST && l->memory_growth > 0.2 * l->memory_begin;
+	double growth = fmin(l->memory_growth, l->memory_end - l->memory_begin);
+
+	return growth > GROWTH_LEAST && growth > 0.2 * l->memory_begin;
 }
 
 int find_host_memory(struct host_cells *c)

@@ -586,8 +586,9 @@ static void samples_divide_what_runs(void **state)
 	host_close(&w);
 }
 
-/* Memory that is read ten times in each fifth: it moves by `swing`, and rises by `rise` MB from one fifth to the next. */
-static const struct analysis *memory_that(int64_t swing, int64_t rise)
+/* Memory that is read ten times in each fifth: it moves by `swing`, and rises by `rise` MB from one fifth to the next; `first` is what
+ * there is more of it the first time. */
+static const struct analysis *memory_that(int64_t swing, int64_t rise, int64_t first)
 {
 	uint32_t track;
 
@@ -595,7 +596,7 @@ static const struct analysis *memory_that(int64_t swing, int64_t rise)
 	put_places(put_runner(true));
 	track = host_track(&w, TRACK_PROCESS, 0, 10, -1);
 	for (int64_t i = 0; i < 50; i++)
-		host_counter_at(&w, track, "rss_bytes", i * END / 50, (100 + i / 10 * rise + i % 2 * swing) * 1000000);
+		host_counter_at(&w, track, "rss_bytes", i * END / 50, (100 + i / 10 * rise + i % 2 * swing + (i ? 0 : first)) * 1000000);
 	host_machine(&w, END, 1000);
 	return analyze();
 }
@@ -603,13 +604,15 @@ static const struct analysis *memory_that(int64_t swing, int64_t rise)
 static void memory_that_grows_or_swings(void **state)
 {
 	(void)state;
-	finding(memory_that(0, 20), "memory_pressure");
+	finding(memory_that(0, 20, 0), "memory_pressure");
 	host_close(&w);
-	finding(memory_that(20, 20), "memory_pressure");
+	finding(memory_that(20, 20, 0), "memory_pressure");
 	host_close(&w);
-	finding(memory_that(64, 15), "memory_allocation");
+	finding(memory_that(64, 15, 0), "memory_allocation");
 	host_close(&w);
-	finding(memory_that(0, 5), "memory_allocation");
+	finding(memory_that(0, 5, 0), "memory_allocation");
+	host_close(&w);
+	finding(memory_that(0, 20, 60), "memory_allocation"); /* it ends with little more than it began with */
 	host_close(&w);
 }
 
