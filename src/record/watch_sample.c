@@ -113,7 +113,7 @@ static void count_lost(struct watch *w, struct cpu_sampler *sampler)
 static int open_processors(struct watch *w, const char *online)
 {
 	uint32_t count = id_list_count(online), processor;
-	int rc = count <= WATCH_PROCESSORS ? 0 : -E2BIG;
+	int rc = count == 0 ? -EINVAL : count > WATCH_PROCESSORS ? -E2BIG : 0;
 
 	for (uint32_t i = 0; i < count && rc == 0; i++) {
 		if (!id_list_at(online, i, &processor))
@@ -239,7 +239,7 @@ static void read_thread(struct watch *w, struct watched_thread *t, bool last)
 	count_lost(w, &t->sampler);
 }
 
-/* What a processor still has of it is read while it is known. */
+/* What a processor still has of it is read while it is known, with what is before it and not explained yet. */
 void watch_sampler_end(struct watch *w, struct watched_thread *t)
 {
 	read_processors(w, true);
