@@ -33,7 +33,7 @@ static bool time_of(cl_event event, cl_profiling_info what, cl_ulong *ret)
 	return opencl_next.clGetEventProfilingInfo(event, what, sizeof *ret, ret, NULL) == CL_SUCCESS;
 }
 
-/* Every question takes the driver's locks, which the program is after as well: only what will be used is asked for. */
+/* Every question is a call of the driver's: only what will be used is asked for. */
 static bool times_of(const struct opencl_queue *q, const struct command *c, struct times *ret)
 {
 	*ret = (struct times){ 0 };
@@ -198,8 +198,8 @@ static void CL_CALLBACK one_ended(cl_event event, cl_int status, void *queue)
 	opencl_harvest(q);
 }
 
-/* A callback for the oldest command, or one that ends soon after it, unless one is to come.  Who puts commands in relies on it, while it is `watched`: that does not
- * change as long as there are commands. */
+/* A callback for the oldest command, or one that ends soon after it, unless one is to come.  Who puts commands in relies on it while
+ * the queue is `watched`, which does not change as long as there are commands. */
 static void arm(struct opencl_queue *q)
 {
 	bool armed = atomic_load_explicit(&q->armed, memory_order_acquire);

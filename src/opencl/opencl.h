@@ -25,8 +25,8 @@
  * callback for each command of a queue that is not in order.  In one that is,
  * there is one for the oldest command or for a later one, if all between them
  * are kernels that took so little the last time that it is expected within a
- * tenth of a millisecond: each callback costs the device and the program more
- * than all else that we do for a launch.
+ * tenth of a millisecond: a callback for each made a launch dearer by some 80 ns.
+ *
  * There is no thread of ours.  In a forked child all of it is forgotten: what
  * is on its way belongs to the parent.
  */

@@ -4,8 +4,7 @@
  * A ring, with a lock for those who put commands in and another for those who
  * look at them and take them out.  What the first ones write is in lines of the
  * cache that the others seldom touch, and the other way round: the device ends
- * commands on one processor while the program makes new ones on another, and a
- * line that both of them write costs the program more than all that we do.
+ * commands on one processor while the program makes new ones on another.
  */
 #include <string.h>
 
