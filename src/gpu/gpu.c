@@ -29,9 +29,20 @@ static void put_bytes(struct fields *f, uint8_t field, const void *data, size_t 
 	f->size += 3 + size;
 }
 
+static size_t size_of(uint64_t value)
+{
+	return value <= UINT8_MAX ? 1 : value <= UINT16_MAX ? 2 : value <= UINT32_MAX ? 4 : 8;
+}
+
+/* As few bytes of it as will do. */
 static void put(struct fields *f, uint8_t field, uint64_t value)
 {
-	put_bytes(f, field, &value, sizeof value);
+	size_t size = size_of(value);
+	uint32_t head = field | (uint32_t)size << 8;
+
+	memcpy(f->bytes + f->size, &head, sizeof head);
+	memcpy(f->bytes + f->size + 3, &value, sizeof value);
+	f->size += 3 + size;
 }
 
 static void put_known(struct fields *f, uint8_t field, uint64_t value)

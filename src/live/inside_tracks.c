@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "live/inside_state.h"
+#include "ring/fields.h"
 
 #define COUNT_DEPTH 64u /* slices of a track whose time is counted while they are open */
 
@@ -263,24 +264,13 @@ static void hear_event(struct live_inside *in, struct inside_track *t, const str
 /* The duration of device work is in a continuation slot: its own slot names the stream. */
 static uint64_t told_duration(const struct event_slot *slot)
 {
-	const uint8_t *list = (const uint8_t *)(slot + 1);
-	size_t size = slot->extra * sizeof *slot;
-	uint16_t total, length;
-	uint64_t value;
+	struct event_fields fields = event_fields_of(slot, slot->extra);
+	struct field_value value;
+	uint64_t duration;
 
-	if (size < 2)
-		return 0;
-	memcpy(&total, list, 2);
-	size = total < size - 2 ? total : size - 2;
-	for (list += 2; size >= 3; list += 3 + length, size -= 3 + (size_t)length) {
-		memcpy(&length, list + 1, 2);
-		if (length > size - 3)
-			return 0;
-		if (list[0] == FIELD_DURATION && length == 8) {
-			memcpy(&value, list + 3, 8);
-			return value;
-		}
-	}
+	while (event_fields_next(&fields, &value))
+		if (value.field == FIELD_DURATION && field_number(&value, &duration))
+			return duration;
 	return 0;
 }
 

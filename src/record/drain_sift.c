@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "record/drain_state.h"
+#include "ring/fields.h"
 
 /* ---- Lost events ------------------------------------------------------------ */
 
@@ -100,21 +101,13 @@ uint64_t drain_write_aside(struct drain *d, const struct drain_process *p, uint3
 /* The numbers that an event has in its continuation slots, by field; others are left as they are. */
 static void read_fields(uint64_t ret[FIELD_LIMIT], const struct event_slot *slots, size_t count)
 {
-	const uint8_t *list = (const uint8_t *)(slots + 1);
-	size_t size = (count - 1) * sizeof *slots;
-	uint16_t total, length;
+	struct event_fields fields = event_fields_of(slots, count - 1);
+	struct field_value value;
+	uint64_t number;
 
-	if (size < 2)
-		return;
-	memcpy(&total, list, 2);
-	size = total < size - 2 ? total : size - 2;
-	for (list += 2; size >= 3; list += 3 + length, size -= 3 + (size_t)length) {
-		memcpy(&length, list + 1, 2);
-		if (length > size - 3)
-			return;
-		if (length == 8 && list[0] < FIELD_LIMIT)
-			memcpy(&ret[list[0]], list + 3, 8);
-	}
+	while (event_fields_next(&fields, &value))
+		if (value.field < FIELD_LIMIT && field_number(&value, &number))
+			ret[value.field] = number;
 }
 
 /* An event of a task, as the task's track has it: what said which task it is has done its work. */

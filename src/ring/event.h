@@ -15,7 +15,8 @@
  *
  *        field (u8), size (u16, little-endian), that many bytes
  *
- * preceded by the list's size in bytes (u16).  Numbers are 8 bytes long.
+ * preceded by the list's size in bytes (u16).  Numbers are 1, 2, 4 or 8 bytes
+ * long (fields.h).
  */
 #ifndef RING_EVENT_H
 #define RING_EVENT_H

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/varint.h"
+#include "ring/fields.h"
 #include "trace/encode_state.h"
 
 /* Fields that `value`, `aux` and continuation slots can give; the others have places of their own in the slot. */
@@ -221,28 +222,18 @@ static void part_number(struct event_parts *parts, unsigned field, uint64_t valu
 	parts->values[field] = value;
 }
 
-/* The list in the continuation slots, as far as it is well-formed. */
-static void part_list(struct event_parts *parts, const uint8_t *data, size_t size)
+static void part_list(struct event_parts *parts, struct event_fields fields)
 {
-	struct cursor c = cursor_of(data, size);
-	const uint8_t *head = cursor_bytes(&c, 2);
+	struct field_value value;
+	uint64_t number;
 
-	if (!head)
-		return;
-	if (get16(head) < cursor_left(&c))
-		c.end = c.at + get16(head);
-	while ((head = cursor_bytes(&c, 3))) {
-		uint16_t length = get16(head + 1);
-		const uint8_t *body = cursor_bytes(&c, length);
-
-		if (!body)
-			return;
-		if (head[0] == FIELD_METADATA) {
+	while (event_fields_next(&fields, &value)) {
+		if (value.field == FIELD_METADATA) {
 			parts->mask |= BIT(FIELD_METADATA);
-			parts->metadata = body;
-			parts->metadata_size = length;
-		} else if (length == 8 && head[0] < FIELD_LIMIT) {
-			part_number(parts, head[0], get64(body));
+			parts->metadata = value.data;
+			parts->metadata_size = value.size;
+		} else if (value.field < FIELD_LIMIT && field_number(&value, &number)) {
+			part_number(parts, value.field, number);
 		}
 	}
 }
@@ -261,7 +252,7 @@ static void take_apart(struct event_parts *parts, const struct event_slot *s, si
 	part_number(parts, EVENT_FLAGS_VALUE(s->flags), s->value);
 	part_number(parts, EVENT_FLAGS_AUX(s->flags), s->aux);
 	if (extra)
-		part_list(parts, (const uint8_t *)(s + 1), extra * sizeof *s);
+		part_list(parts, event_fields_of(s, extra));
 }
 
 static int put_cpu(struct encoder *e, uint16_t cpu)

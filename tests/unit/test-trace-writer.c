@@ -241,10 +241,10 @@ static void malformed_slots(void **state)
 	memset(&slots[3], 0, 32);
 	put16((uint8_t *)&slots[3], 30);
 	((uint8_t *)&slots[3])[2] = FIELD_BYTES;
-	put16((uint8_t *)&slots[3] + 3, 4); /* not a number's size */
-	((uint8_t *)&slots[3])[9] = FIELD_ID;
-	put16((uint8_t *)&slots[3] + 10, 8);
-	put64((uint8_t *)&slots[3] + 12, 77);
+	put16((uint8_t *)&slots[3] + 3, 5); /* not a number's size */
+	((uint8_t *)&slots[3])[10] = FIELD_ID;
+	put16((uint8_t *)&slots[3] + 11, 8);
+	put64((uint8_t *)&slots[3] + 13, 77);
 	memset(&slots[5], 0, 32);
 	trace_writer_commit(f.w, 0, 6, 0);
 	assert_int_equal(trace_writer_totals(f.w).events, 3);
@@ -255,6 +255,37 @@ static void malformed_slots(void **state)
 	assert_int_equal(batch.time[2], 12);
 	assert_null(batch.field[FIELD_BYTES]);
 	assert_int_equal(batch.field[FIELD_ID][1], 77);
+	trace_batch_release(&batch);
+	trace_reader_close(r);
+	fixture_close(&f);
+}
+
+/* Numbers are as long as they have to be. */
+static void short_numbers(void **state)
+{
+	static const uint8_t list[32] = {
+		27, 0, FIELD_DURATION, 1, 0, 0xff, FIELD_BYTES, 2, 0, 0xfe, 0xff, FIELD_CORRELATION, 4, 0, 0xfd, 0xff, 0xff, 0xff,
+		FIELD_POINTER, 8, 0, 1, 2, 3, 4, 5, 6, 7, 0x80,
+	};
+	struct trace_batch batch = TRACE_BATCH_INIT;
+	struct event_slot *slots;
+	struct trace_reader *r;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	slots = trace_writer_run(f.w, 0, 2, NULL);
+	slots[0] = scope_slot(10, PHASE_COMPLETE, 1, 0, 1);
+	slots[0].extra = 1;
+	memcpy(&slots[1], list, sizeof list);
+	trace_writer_commit(f.w, 0, 2, 0);
+	fixture_finish(&f);
+	r = fixture_read(&f);
+	assert_int_equal(trace_reader_decode(r, 0, &batch, NULL), 0);
+	assert_int_equal(batch.field[FIELD_DURATION][0], 0xff);
+	assert_int_equal(batch.field[FIELD_BYTES][0], 0xfffe);
+	assert_int_equal(batch.field[FIELD_CORRELATION][0], 0xfffffffd);
+	assert_true(batch.field[FIELD_POINTER][0] == 0x8007060504030201);
 	trace_batch_release(&batch);
 	trace_reader_close(r);
 	fixture_close(&f);
@@ -605,6 +636,7 @@ int main(void)
 		cmocka_unit_test(runs_become_segments),
 		cmocka_unit_test(runs_out_of_range),
 		cmocka_unit_test(malformed_slots),
+		cmocka_unit_test(short_numbers),
 		cmocka_unit_test(domains),
 		cmocka_unit_test(a_full_disk),
 		cmocka_unit_test(a_disk_that_fills_up_again),
