@@ -54,7 +54,8 @@ static void put_known(struct fields *f, uint8_t field, uint64_t value)
 static void put_sizes(struct fields *f, uint8_t first, const uint64_t sizes[3])
 {
 	for (uint8_t i = 0; i < 3 && sizes[0]; i++)
-		put(f, (uint8_t)(first + i), sizes[i]);
+		if (i == 0 || sizes[i] != 1) /* see docs/sbt-format.md */
+			put(f, (uint8_t)(first + i), sizes[i]);
 }
 
 static uint32_t slots_of(const struct fields *f)

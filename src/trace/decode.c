@@ -80,7 +80,7 @@ static void lay_out(struct decoder *d, struct arena *a)
 	d->has = carve(a, d->shape_count, 1);
 	d->motions = carve(a, d->shape_count, sizeof *d->motions);
 	for (unsigned f = 0; f < FIELD_LIMIT; f++)
-		b->field[f] = is_plain_field(f) && d->fields & BIT(f) ? carve(a, n, sizeof **b->field) : NULL;
+		b->field[f] = is_plain_field(f) && (d->fields | d->ones) & BIT(f) ? carve(a, n, sizeof **b->field) : NULL;
 	b->metadata = d->fields & BIT(FIELD_METADATA) ? carve(a, n, sizeof *b->metadata) : NULL;
 }
 
@@ -156,7 +156,7 @@ static void decode_kinds(struct decoder *d)
 
 		b->kind[i] = s->kind;
 		b->phase[i] = s->phase;
-		b->present[i] = s->mask;
+		b->present[i] = s->mask | s->ones;
 	}
 }
 
@@ -270,6 +270,8 @@ static int decode_field(struct decoder *d, unsigned field)
 		out[i] = d->dense[k] & -(uint64_t)has;
 		k += has;
 	}
+	for (uint32_t i = 0; d->ones & BIT(field) && i < d->batch->count; i++)
+		out[i] |= d->shapes[d->shape[i]].ones >> field & 1;
 	return 0;
 }
 

@@ -145,6 +145,13 @@ static bool encoding_suits(const struct column *c, unsigned field)
 	return column_is_integral(c) || (field == FIELD_DEPTH && c->encoding == SBT_DEPTH);
 }
 
+/* Of a grid or a block, what is not there beside x is 1. */
+static uint64_t beside(uint64_t mask)
+{
+	return (mask & BIT(FIELD_GRID_X) ? BIT(FIELD_GRID_Y) | BIT(FIELD_GRID_Z) : 0) |
+	       (mask & BIT(FIELD_BLOCK_X) ? BIT(FIELD_BLOCK_Y) | BIT(FIELD_BLOCK_Z) : 0);
+}
+
 /* A field without a column that can be decoded is a field that no event has. */
 static void settle_fields(struct decoder *d)
 {
@@ -159,8 +166,13 @@ static void settle_fields(struct decoder *d)
 			c->data = NULL;
 	}
 	for (size_t i = 0; i < d->shape_count; i++) {
-		d->shapes[i].mask = (d->shapes[i].mask & known & ~BIT(FIELD_SHAPE)) | BIT(FIELD_TIME);
-		d->fields |= d->shapes[i].mask;
+		struct shape *s = &d->shapes[i];
+		uint64_t told = s->mask;
+
+		s->mask = (told & known & ~BIT(FIELD_SHAPE)) | BIT(FIELD_TIME);
+		s->ones = beside(s->mask) & ~told;
+		d->fields |= s->mask;
+		d->ones |= s->ones;
 	}
 }
 

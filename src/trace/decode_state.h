@@ -17,6 +17,7 @@
 struct shape {
 	uint8_t kind, phase;
 	uint64_t mask;
+	uint64_t ones; /* fields that it has not, and that are 1 all the same */
 };
 
 struct trace_batch_memory {
@@ -37,6 +38,7 @@ struct decoder {
 	size_t shape_count;
 	struct column columns[FIELD_LIMIT];
 	uint64_t fields; /* those that some shape has */
+	uint64_t ones;   /* and those that are 1 in some shape */
 	uint16_t *shape; /* of each event */
 	uint8_t *has;    /* by shape: has it the field at hand? */
 	struct motion *motions;

@@ -15,6 +15,7 @@ FIELDS = ("shape", "time", "name", "cpu", "depth", "duration", "value", "integer
           "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "shared_memory", "registers", "pointer",
           "numa_node", "metadata", "count", "reason", "id", "link", "operator", "graph", "memory_kind", "wait")
 SHAPE, TIME, NAME, DEPTH, VALUE, INTEGER, STACK, METADATA = 0, 1, 2, 4, 6, 7, 10, 22
+BESIDE = {"grid_x": ("grid_y", "grid_z"), "block_x": ("block_y", "block_z")}  # 1 where they are absent
 BEGIN, END, COMPLETE = 0, 1, 2
 LOST = 19
 UNMATCHED = 65535
@@ -131,7 +132,8 @@ def runs(cursor, n):
 @functools.lru_cache(maxsize=None)
 def event_class(fields):
     """A tuple with these fields; the other fields of the model read as None."""
-    absent = dict.fromkeys(set(FIELDS) - set(fields))
+    absent = {**dict.fromkeys(FIELDS), **{other: 1 for x in BESIDE.keys() & set(fields) for other in BESIDE[x]}}
+    absent = {field: value for field, value in absent.items() if field not in fields}
     names = ("kind", "phase", "track", "block") + fields
     return type("Event", (namedtuple("Event", names),), {"__slots__": (), **absent})
 

@@ -130,6 +130,14 @@ def test_sizes_of_launches(tmp_path):
     assert [(e.block_x, e.block_y, e.block_z) for e in kernels[:4]] == [(64, 1, 1), (4, 3, 2), (None, None, None), (1, 1, 1)]
 
 
+def test_sizes_as_they_are_shown(tmp_path):
+    calls(tmp_path, "kinds")
+    done = subprocess.run([INFERSCOPE, "dump", tmp_path / "trace.sbt"], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    kernels = [event for event in json.loads(done.stdout) if event["event_type"] == "gpu_kernel"]
+    assert [e["grid_dim"] for e in kernels[:4]] == [[1024, 1, 1], [2, 2, 2], [8, 6, 1], [1, 1, 1]]
+    assert [e.get("block_dim") for e in kernels[:4]] == [[64, 1, 1], [4, 3, 2], None, [1, 1, 1]]
+
+
 def test_the_device_and_its_queue(tmp_path):
     recording = calls(tmp_path, "kinds")
     device, = recording.trace.devices.values()

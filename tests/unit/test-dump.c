@@ -220,9 +220,7 @@ static void device_work_and_losses(void **state)
 	size = list_number(list, size, FIELD_GRID_X, 8);
 	size = list_number(list, size, FIELD_GRID_Y, 2);
 	size = list_number(list, size, FIELD_GRID_Z, 1);
-	size = list_number(list, size, FIELD_BLOCK_X, 256);
-	size = list_number(list, size, FIELD_BLOCK_Y, 1);
-	size = list_number(list, size, FIELD_BLOCK_Z, 1);
+	size = list_number(list, size, FIELD_BLOCK_X, 256); /* and 1 for what is absent beside it */
 	slot = (struct event_slot){ .time = START + 1000,
 				    .name = names[4],
 				    .kind = EVENT_GPU_KERNEL,

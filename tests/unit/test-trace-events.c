@@ -105,6 +105,12 @@ static void every_kind_with_every_field(void **state)
 	fixture_close(&f);
 }
 
+/* What the format has beside a field that is told. */
+static uint32_t beside(unsigned field)
+{
+	return field == FIELD_GRID_X || field == FIELD_BLOCK_X ? 6u << field : 0;
+}
+
 /* Each field alone, in every phase: as the slot's value, and as its aux where it fits. */
 static void every_field_alone_in_every_phase(void **state)
 {
@@ -140,7 +146,7 @@ static void every_field_alone_in_every_phase(void **state)
 
 				assert_int_equal(batch.phase[at], phase);
 				assert_int_equal(trace_batch_present(&batch, at),
-						 1u << FIELD_TIME | depth << FIELD_DEPTH | 1u << field);
+						 1u << FIELD_TIME | depth << FIELD_DEPTH | 1u << field | beside(field));
 				assert_int_equal(batch.field[field][at], aux ? 4000000000 : field_value(field, phase));
 				assert_int_equal(batch.field[field == FIELD_ID ? FIELD_LINK : FIELD_ID][at], 0);
 				assert_int_equal(batch.name[at], 0);

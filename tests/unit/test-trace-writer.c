@@ -291,6 +291,40 @@ static void short_numbers(void **state)
 	fixture_close(&f);
 }
 
+/* Of a grid, what is not told beside x is 1; where there is no x there is nothing. */
+static void sizes_that_are_one(void **state)
+{
+	static const uint8_t lists[3][32] = { { 4, 0, FIELD_GRID_X, 1, 0, 8 }, { 8, 0, FIELD_GRID_X, 1, 0, 2, FIELD_GRID_Y, 1, 0, 3 }, { 0 } };
+	static const uint64_t expected[3][3] = { { 8, 1, 1 }, { 2, 3, 1 }, { 0, 0, 0 } };
+	const uint64_t grid = (uint64_t)7 << FIELD_GRID_X;
+	struct trace_batch batch = TRACE_BATCH_INIT;
+	struct event_slot *slots;
+	struct trace_reader *r;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	slots = trace_writer_run(f.w, 0, 6, NULL);
+	for (unsigned i = 0; i < 3; i++) {
+		slots[2 * i] = scope_slot(10 * i, PHASE_COMPLETE, 1, 0, 1);
+		slots[2 * i].extra = 1;
+		memcpy(&slots[2 * i + 1], lists[i], sizeof lists[i]);
+	}
+	trace_writer_commit(f.w, 0, 6, 0);
+	fixture_finish(&f);
+	r = fixture_read(&f);
+	assert_int_equal(trace_reader_decode(r, 0, &batch, NULL), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		for (unsigned k = 0; k < 3; k++)
+			assert_int_equal(batch.field[FIELD_GRID_X + k][i], expected[i][k]);
+		assert_int_equal(trace_batch_present(&batch, i) & grid, i < 2 ? grid : 0);
+	}
+	assert_null(batch.field[FIELD_BLOCK_Y]);
+	trace_batch_release(&batch);
+	trace_reader_close(r);
+	fixture_close(&f);
+}
+
 /* Slices of several clock domains do not mix. */
 static void domains(void **state)
 {
@@ -637,6 +671,7 @@ int main(void)
 		cmocka_unit_test(runs_out_of_range),
 		cmocka_unit_test(malformed_slots),
 		cmocka_unit_test(short_numbers),
+		cmocka_unit_test(sizes_that_are_one),
 		cmocka_unit_test(domains),
 		cmocka_unit_test(a_full_disk),
 		cmocka_unit_test(a_disk_that_fills_up_again),
