@@ -59,7 +59,9 @@ void encoder_free(struct encoder *e)
 	buffer_release(&e->cpus);
 	buffer_release(&e->depths);
 	for (size_t i = 0; i < FIELD_LIMIT; i++)
-		buffer_release(&e->columns[i]);
+		packer_release(&e->columns[i]);
+	buffer_release(&e->doubles);
+	buffer_release(&e->blob_sizes);
 	buffer_release(&e->blobs);
 	free(e);
 }
@@ -167,6 +169,12 @@ static int note_open(struct encoder *e)
 
 /* ---- Shapes ---- */
 
+/* Begins and ends are; all others come one by one. */
+static bool is_range(const struct event_slot *s)
+{
+	return EVENT_FLAGS_PHASE(s->flags) <= PHASE_END;
+}
+
 static uint32_t plain_key(const struct event_slot *s)
 {
 	uint32_t key = s->kind | (uint32_t)s->extra << 8 | (uint32_t)s->flags << 16;
@@ -204,7 +212,7 @@ static void remember_plain(struct encoder *e, const struct event_slot *s, const 
 	*plain_slot(e, key) = (struct plain_shape){
 		.key = key,
 		.shape = shape,
-		.plain = phase <= PHASE_END && s->kind != EVENT_LOST && s->extra == 0 &&
+		.plain = s->kind != EVENT_LOST && s->extra == 0 &&
 			 (s->flags & EVENT_FLAG_THREAD) && !(parts->mask & EXTRA_FIELDS),
 		.has_name = s->name != 0,
 		.has_cpu = s->cpu != EVENT_CPU_UNKNOWN,
@@ -272,19 +280,25 @@ static int put_cpu(struct encoder *e, uint16_t cpu)
 
 static int put_number(struct encoder *e, unsigned field, uint64_t value)
 {
+	struct packer *column = &e->columns[field];
 	uint64_t stored = value;
 
+	if (field == FIELD_VALUE)
+		return buffer_append_u64(&e->doubles, htole64(value));
+	if (!column->data && packer_init(column, TRACE_BLOCK_SLOTS))
+		return -ENOMEM;
 	if (BIT(field) & DELTA_FIELDS)
 		stored = zigzag_encode((int64_t)(value - e->previous[field]));
 	else if (field == FIELD_INTEGER)
 		stored = zigzag_encode((int64_t)value);
 	e->previous[field] = value;
-	return buffer_append_u64(&e->columns[field], stored);
+	packer_put(column, stored);
+	return 0;
 }
 
 static int put_metadata(struct encoder *e, const struct event_parts *parts)
 {
-	int rc = buffer_append_u64(&e->columns[FIELD_METADATA], parts->metadata_size);
+	int rc = buffer_append_uv(&e->blob_sizes, parts->metadata_size);
 
 	return rc ? rc : buffer_append(&e->blobs, parts->metadata, parts->metadata_size);
 }
@@ -348,7 +362,7 @@ static int encode_any(struct encoder *e, const struct event_slot *s, size_t left
 	take_apart(&parts, s, extra);
 	shape.mask = parts.mask;
 	number = shape_number(e, &shape);
-	if (extra == 0)
+	if (extra == 0 && is_range(s))
 		remember_plain(e, s, &parts, number);
 	e->shape_ids[e->sum.count] = number;
 	rc = put_parts(e, s, &parts);
@@ -433,7 +447,9 @@ int encoder_begin(struct encoder *e, uint32_t domain)
 	buffer_clear(&e->cpus);
 	buffer_clear(&e->depths);
 	for (size_t i = 0; i < FIELD_LIMIT; i++)
-		buffer_clear(&e->columns[i]);
+		packer_clear(&e->columns[i]);
+	buffer_clear(&e->doubles);
+	buffer_clear(&e->blob_sizes);
 	buffer_clear(&e->blobs);
 	return note_open(e);
 }
@@ -485,7 +501,8 @@ int encoder_slots(struct encoder *e, const struct event_slot *slots, size_t coun
 		if (used < 0)
 			return used;
 		i += (size_t)used;
-		i += encode_plain(e, &slots[i], count - i);
+		if (i < count && is_range(&slots[i]))
+			i += encode_plain(e, &slots[i], count - i);
 	}
 	segment->count += e->sum.count - before;
 	e->track->last_time = e->previous_time;

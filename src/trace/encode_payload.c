@@ -103,42 +103,21 @@ static int append_cpus(struct encoder *e, struct buffer *out)
 	return rc || e->cpus.size == 0 ? rc : append_column(out, FIELD_CPU, SBT_RUNS, &e->cpus);
 }
 
-static int append_blobs(struct encoder *e, struct buffer *out)
+static int append_blobs(const struct encoder *e, struct buffer *out)
 {
-	const struct buffer *sizes = &e->columns[FIELD_METADATA];
-	struct buffer content = BUFFER_INIT;
-	int rc = 0;
+	int rc = append_u8(out, FIELD_METADATA);
 
-	for (size_t at = 0; rc == 0 && at < sizes->size; at += 8) {
-		uint64_t size;
-
-		memcpy(&size, sizes->data + at, 8);
-		rc = buffer_append_uv(&content, size);
-	}
-	rc = rc ? rc : buffer_append(&content, e->blobs.data, e->blobs.size);
-	rc = rc ? rc : append_column(out, FIELD_METADATA, SBT_BLOBS, &content);
-	buffer_release(&content);
-	return rc;
+	rc = rc ? rc : append_u8(out, SBT_BLOBS);
+	rc = rc ? rc : buffer_append_uv(out, e->blob_sizes.size + e->blobs.size);
+	rc = rc ? rc : buffer_append(out, e->blob_sizes.data, e->blob_sizes.size);
+	return rc ? rc : buffer_append(out, e->blobs.data, e->blobs.size);
 }
 
 static int append_numbers(struct encoder *e, unsigned field, struct buffer *out)
 {
-	struct buffer *column = &e->columns[field];
-	uint8_t encoding = BIT(field) & DELTA_FIELDS ? SBT_PACKED_DELTA : SBT_PACKED;
+	uint8_t encoding = BIT(field) & DELTA_FIELDS ? SBT_PACKED_DELTA : field == FIELD_INTEGER ? SBT_PACKED_SIGNED : SBT_PACKED;
 
-	packer_clear(&e->scratch);
-	for (size_t at = 0; at < column->size; at += 8) {
-		uint64_t value;
-
-		memcpy(&value, column->data + at, 8);
-		if (field == FIELD_VALUE)
-			put64(column->data + at, value);
-		else
-			packer_put(&e->scratch, value);
-	}
-	if (field == FIELD_VALUE)
-		return append_column(out, FIELD_VALUE, SBT_DOUBLE, column);
-	return packer_finish(&e->scratch, (uint8_t)field, field == FIELD_INTEGER ? SBT_PACKED_SIGNED : encoding, out);
+	return packer_finish(&e->columns[field], (uint8_t)field, encoding, out);
 }
 
 static bool has_depths(const struct encoder *e)
@@ -161,10 +140,12 @@ static int append_columns(struct encoder *e, struct buffer *out)
 		rc = append_cpus(e, out);
 	if (rc == 0 && has_depths(e))
 		rc = append_column(out, FIELD_DEPTH, SBT_DEPTH, &e->depths);
+	if (rc == 0 && e->doubles.size)
+		rc = append_column(out, FIELD_VALUE, SBT_DOUBLE, &e->doubles);
 	for (unsigned field = FIELD_DURATION; rc == 0 && field < FIELD_LIMIT; field++)
-		if (e->columns[field].size)
-			rc = field == FIELD_METADATA ? append_blobs(e, out) : append_numbers(e, field, out);
-	return rc;
+		if (e->columns[field].count)
+			rc = append_numbers(e, field, out);
+	return rc || e->blob_sizes.size == 0 ? rc : append_blobs(e, out);
 }
 
 int encoder_finish(struct encoder *e, struct buffer *payload, struct encode_summary *ret)

@@ -71,8 +71,8 @@ struct encoder {
 	uint16_t cpu;
 	struct buffer cpus, depths;
 	uint64_t depth_gap;
-	struct buffer columns[FIELD_LIMIT]; /* uint64_t each, ready to be packed */
-	struct buffer blobs;
+	struct packer columns[FIELD_LIMIT]; /* made when they are needed first */
+	struct buffer doubles, blob_sizes, blobs;
 	struct encode_summary sum;
 };
 

@@ -7,7 +7,10 @@
 int packer_init(struct packer *p, size_t capacity)
 {
 	*p = (struct packer){ .data = malloc(8 * capacity + 8), .codes = malloc(capacity + 4) };
-	return p->data && p->codes ? 0 : -ENOMEM;
+	if (p->data && p->codes)
+		return 0;
+	packer_release(p); /* it may be tried again */
+	return -ENOMEM;
 }
 
 void packer_release(struct packer *p)
