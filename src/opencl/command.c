@@ -199,7 +199,7 @@ static void CL_CALLBACK one_ended(cl_event event, cl_int status, void *queue)
 }
 
 /* A callback for the oldest command, or one that ends soon after it, unless one is to come.  Who puts commands in relies on it while
- * the queue is `watched`, which does not change as long as there are commands. */
+ * the queue is watched, which does not change as long as there are commands. */
 static void arm(struct opencl_queue *q)
 {
 	bool armed = atomic_load_explicit(&q->armed, memory_order_acquire);
@@ -214,16 +214,14 @@ static void arm(struct opencl_queue *q)
 		if (q->deaf)
 			atomic_store_explicit(&q->armed, armed = false, memory_order_release);
 	}
-	if (armed != atomic_load_explicit(&q->watched, memory_order_relaxed))
-		atomic_store_explicit(&q->watched, armed, memory_order_release);
+	opencl_pending_watch(&q->pending, armed);
 }
 
-/* Whether somebody came, and went, while we had the queue: either we see what was put in, or who did so sees that it is not watched. */
+/* Whether somebody came, and went, while we had the queue. */
 static bool has_more(struct opencl_queue *q)
 {
 	if (!q->in_order)
 		return opencl_pending_any_done(&q->pending);
-	atomic_thread_fence(memory_order_seq_cst);
 	return !q->deaf && !atomic_load_explicit(&q->armed, memory_order_acquire) && opencl_pending_any(&q->pending);
 }
 
@@ -231,11 +229,11 @@ static bool has_more(struct opencl_queue *q)
 static bool try_harvest(struct opencl_queue *q, bool ask)
 {
 	do {
-		if (atomic_exchange_explicit(&q->harvesting, 1, memory_order_acquire))
+		if (atomic_exchange_explicit(&q->harvesting, 1, memory_order_acq_rel))
 			return false;
 		harvest(q, ask);
 		arm(q);
-		atomic_store_explicit(&q->harvesting, 0, memory_order_release);
+		(void)atomic_exchange_explicit(&q->harvesting, 0, memory_order_acq_rel); /* and not stored: who came before it is seen */
 	} while (has_more(q));
 	return true;
 }
@@ -260,7 +258,7 @@ static void push_unordered(struct opencl_queue *q, const struct command *command
 	cl_event event = *call->event;
 
 	(void)opencl_next.clRetainEvent(event);
-	if (!opencl_pending_push(&q->pending, command, call, metadata)) {
+	if (opencl_pending_push(&q->pending, command, call, metadata) == PUSHED_NOWHERE) {
 		opencl_count_lost();
 		(void)opencl_next.clReleaseEvent(event);
 	} else {
@@ -273,14 +271,17 @@ static void push_in_order(struct opencl_queue *q, const struct command *command,
 {
 	cl_event event = *call->event;
 
-	if (!opencl_pending_push(&q->pending, command, call, metadata)) {
+	switch (opencl_pending_push(&q->pending, command, call, metadata)) {
+	case PUSHED_NOWHERE:
 		opencl_count_lost();
 		(void)opencl_next.clReleaseEvent(event);
-		return;
-	}
-	atomic_thread_fence(memory_order_seq_cst); /* see has_more() */
-	if (!atomic_load_explicit(&q->watched, memory_order_relaxed))
+		break;
+	case PUSHED_ALONE:
 		opencl_harvest(q);
+		break;
+	case PUSHED_WATCHED:
+		break;
+	}
 }
 
 void opencl_command_push(const struct call *call, const struct command *command, const void *metadata)

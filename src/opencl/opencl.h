@@ -141,14 +141,18 @@ struct pending {
 	_Atomic uint32_t end;
 	uint32_t begin_seen;
 	uint64_t until; /* of the newest */
+	bool watched;   /* somebody will look at what is put in */
 	/* Of who takes them out. */
 	_Alignas(CACHE_LINE) _Atomic uint32_t taking;
 	_Atomic uint32_t begin;
 	uint32_t end_seen;
 };
 struct call;
-/* Event, times and correlation are the call's.  False: there is no room. */
-bool opencl_pending_push(struct pending *pending, const struct command *command, const struct call *call, const void *metadata);
+/* Event, times and correlation are the call's. */
+enum pushed { PUSHED_NOWHERE /* there is no room */, PUSHED_WATCHED /* somebody will look at it */, PUSHED_ALONE };
+enum pushed opencl_pending_push(struct pending *pending, const struct command *command, const struct call *call, const void *metadata);
+/* From now on somebody will look at what is put in, or nobody: then what was put in before is there to be seen.  Only one may tell. */
+void opencl_pending_watch(struct pending *pending, bool watched);
 /* The next one from place `at` on that has not ended, or whose callback has come; false: there is none.  Places count from the oldest. */
 bool opencl_pending_next(struct pending *pending, uint32_t *at, bool only_done, struct command *ret, void *ret_metadata);
 /* It has ended; `at` becomes the place of the next. */
@@ -173,7 +177,6 @@ struct opencl_queue {
 	bool listed; /* it was made with a list of properties: */
 	cl_queue_properties list[QUEUE_PROPERTIES]; /* the program's */
 	uint32_t list_size;
-	_Atomic bool watched; /* somebody will look at what is put in */
 	struct pending pending;
 	/* Of who harvests. */
 	_Alignas(CACHE_LINE) _Atomic uint32_t harvesting;

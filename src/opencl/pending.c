@@ -82,15 +82,14 @@ static void fetch_to_write(const struct command *command)
 
 /* What was written just now is written again by itself, and not copied with what is around it: a processor that reads more than it
  * has just written waits until all of its writing is done. */
-bool opencl_pending_push(struct pending *p, const struct command *command, const struct call *call, const void *metadata)
+enum pushed opencl_pending_push(struct pending *p, const struct command *command, const struct call *call, const void *metadata)
 {
+	enum pushed pushed = PUSHED_NOWHERE;
 	uint32_t end;
-	bool room;
 
 	opencl_lock(&p->putting);
 	end = atomic_load_explicit(&p->end, memory_order_relaxed);
-	room = end - p->begin_seen < p->size || make_room(p, end);
-	if (room) {
+	if (end - p->begin_seen < p->size || make_room(p, end)) {
 		struct command *place = command_at(p, end);
 
 		*place = *command;
@@ -103,9 +102,19 @@ bool opencl_pending_push(struct pending *p, const struct command *command, const
 			memcpy(metadata_at(p, end), metadata, command->metadata_size);
 		atomic_store_explicit(&p->end, end + 1, memory_order_release);
 		fetch_to_write(command_at(p, end + 1));
+		pushed = p->watched ? PUSHED_WATCHED : PUSHED_ALONE;
 	}
 	opencl_unlock(&p->putting);
-	return room;
+	return pushed;
+}
+
+void opencl_pending_watch(struct pending *p, bool watched)
+{
+	if (p->watched == watched) /* nobody else writes it */
+		return;
+	opencl_lock(&p->putting);
+	p->watched = watched;
+	opencl_unlock(&p->putting);
 }
 
 /* ---- Out, and what is between; all with the lock of those who take out ------------------- */

@@ -38,13 +38,18 @@ static cl_event event_of(uintptr_t number)
 	return (cl_event)(number * 16);
 }
 
-static bool push_taking(struct pending *p, uintptr_t number, uint32_t expected)
+static enum pushed put(struct pending *p, uintptr_t number, uint32_t expected)
 {
 	cl_event event = event_of(number);
 	const struct command command = { .kind = 11, .bytes = number, .expected = expected };
 	const struct call call = { .event = &event, .begin = 10 * number, .end = 10 * number + 5, .correlation = (uint32_t)number };
 
 	return opencl_pending_push(p, &command, &call, NULL);
+}
+
+static bool push_taking(struct pending *p, uintptr_t number, uint32_t expected)
+{
+	return put(p, number, expected) != PUSHED_NOWHERE;
 }
 
 static bool push(struct pending *p, uintptr_t number)
@@ -176,6 +181,19 @@ static void test_what_ends_soon(void **state)
 	free_pending(p);
 }
 
+static void test_who_puts_in_knows_whether_somebody_looks(void **state)
+{
+	struct pending *p = new_pending();
+
+	(void)state;
+	assert_int_equal(put(p, 1, 0), PUSHED_ALONE);
+	opencl_pending_watch(p, true);
+	assert_int_equal(put(p, 2, 0), PUSHED_WATCHED);
+	opencl_pending_watch(p, false);
+	assert_int_equal(put(p, 3, 0), PUSHED_ALONE);
+	free_pending(p);
+}
+
 static void *push_many(void *pending)
 {
 	for (uintptr_t i = 1; i <= MANY; i++)
@@ -219,6 +237,7 @@ int main(void)
 		cmocka_unit_test(test_first_in_first_out),
 		cmocka_unit_test(test_any_may_end_first),
 		cmocka_unit_test(test_what_ends_soon),
+		cmocka_unit_test(test_who_puts_in_knows_whether_somebody_looks),
 		cmocka_unit_test(test_in_and_out_at_once),
 	};
 
