@@ -94,7 +94,10 @@ static int bottleneck_of_host(struct parts *p)
 	b->confidence = (memory > limit ? certainty(memory, limit) : certainty(world, WORLD_MOST)) * trust_in(p->a->verdict);
 	for (unsigned i = 0; i < OWNER_COUNT; i++)
 		most = time[i] > time[most] ? i : most;
-	snprintf(text, sizeof text, "nothing stands out: %.0f %% of the time is %s", 100 * share(time[most], span), host_owner_name(most));
+	if (most == OWNER_NATIVE && h->window.library)
+		snprintf(text, sizeof text, "nothing stands out: %.0f %% is native, mostly %.128s", 100 * share(time[most], span), h->window.library);
+	else
+		snprintf(text, sizeof text, "nothing stands out: %.0f %% of the time is %s", 100 * share(time[most], span), host_owner_name(most));
 	tell_cause(p, text);
 	return 0;
 }

@@ -167,6 +167,7 @@ struct host_window {
 	uint32_t waits, samples;        /* looks at the spine that found it blocked; places */
 	bool looked;                    /* from outside, at all */
 	uint32_t input_places[PLACE_COUNT]; /* of samples in the loader */
+	const char *library;            /* in which most of what libraries do is done; NULL: none */
 	/* threads and processes that the spine waits for, the most blamed first */
 	struct host_blame *blames;
 	size_t blame_count, blame_capacity;
@@ -207,7 +208,8 @@ const char *host_unit_name(enum host_unit unit); /* "run" "loop" "steps" */
 
 struct analysis_host {
 	bool known;            /* there is a spine */
-	uint32_t spine;        /* track */
+	bool only_looks;       /* nothing of it was recorded from inside: what is known of it was seen from outside */
+	uint32_t spine;        /* track; of states, where that is all there is */
 	uint32_t states;       /* track of its states; TIMELINE_NONE */
 	uint32_t process;
 	enum host_unit unit;

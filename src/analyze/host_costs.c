@@ -26,6 +26,17 @@ struct evidence_of {
 	uint32_t place_count;
 };
 
+/* Samples by library; those that come when it is full are left out. */
+#define LIBRARIES_TOLD 64u
+struct libraries {
+	struct {
+		const char *name; /* kept by the timeline, each once */
+		uint32_t samples;
+	} rows[LIBRARIES_TOLD];
+	size_t count;
+	uint32_t samples; /* of all */
+};
+
 struct filling {
 	struct host_window *w;
 	const struct analysis_host *h;
@@ -35,6 +46,7 @@ struct filling {
 	uint32_t *of_node;            /* its number, 0: none */
 	size_t count, capacity;
 	struct evidence_of all[2];    /* places of all nodes: functions, operators */
+	struct libraries libraries;   /* that compute, or do anything else in the user's part of the processor's time */
 	double waited;
 	int64_t stride;
 	int64_t until;                /* states of the spine have been taken up to there: they do not overlap */
@@ -143,6 +155,27 @@ static int take_state(struct filling *f, const struct timeline_look *look)
 	return 0;
 }
 
+static void take_library(struct libraries *libraries, const char *name)
+{
+	size_t i = 0;
+
+	libraries->samples++;
+	while (i < libraries->count && libraries->rows[i].name != name)
+		i++;
+	if (i == LIBRARIES_TOLD || !name)
+		return;
+	libraries->rows[i].name = name;
+	libraries->rows[i].samples++;
+	libraries->count += i == libraries->count;
+}
+
+static void tell_library(const struct libraries *libraries, struct host_window *w)
+{
+	for (size_t i = 0; i < libraries->count; i++)
+		if (libraries->rows[i].samples > libraries->samples / 2)
+			w->library = libraries->rows[i].name;
+}
+
 static int take_place(struct filling *f, const struct timeline_look *look)
 {
 	enum host_place place = host_look_place(f->names, look);
@@ -156,6 +189,8 @@ static int take_place(struct filling *f, const struct timeline_look *look)
 	all->places[place]++;
 	all->place_count++;
 	f->w->input_places[place] += (f->h->tree.nodes[node].flags & NODE_LOADER) != 0;
+	if (place == PLACE_COMPUTE || place == PLACE_OTHER)
+		take_library(&f->libraries, look->what);
 	f->w->costs[node].samples++;
 	f->w->samples++;
 	return 0;
@@ -323,7 +358,9 @@ static void divide_run(const struct filling *f, uint32_t node, int64_t run)
 	int64_t left = run;
 
 	if (flagged < OWNER_COUNT || e->place_count == 0) {
-		cost->time[flagged < OWNER_COUNT ? flagged : operator ? OWNER_OPERATORS : OWNER_PYTHON] += run;
+		enum host_owner otherwise = f->h->only_looks ? OWNER_UNKNOWN : operator ? OWNER_OPERATORS : OWNER_PYTHON;
+
+		cost->time[flagged < OWNER_COUNT ? flagged : otherwise] += run;
 		return;
 	}
 	for (unsigned k = 0; k < PLACE_COUNT; k++) {
@@ -351,7 +388,7 @@ static void divide(const struct filling *f, uint32_t node)
 			left -= part;
 		}
 	cost->waited = cost->wall - left;
-	if (node)
+	if (node || f->h->only_looks)
 		divide_run(f, node, left);
 	else
 		divide_nothing(f, left);
@@ -369,6 +406,7 @@ static int fill(struct filling *f)
 	host_others_rewind(f->others);
 	if (rc == 0 && f->h->states != TIMELINE_NONE)
 		rc = take_looks(f);
+	tell_library(&f->libraries, f->w);
 	host_waits_finish(f->w, f->others);
 	leave_unresolved(f);
 	scale_waits(f);

@@ -2,7 +2,9 @@
  * host_spine.c - which thread decides how long the program takes, and which part of its time is judged.
  *
  * The spine is the thread whose steps are marked; else the main thread of the
- * process that was started first, of those that run code of the user's.  Judged are its steps, without the first ones
+ * process that was started first, of those that run code of the user's.  Where
+ * nothing was recorded from inside, it is the main thread of the first process,
+ * as far as it was seen from outside.  Judged are its steps, without the first ones
  * while they take half as long again as the later ones; else the loop, which is
  * where the outermost calls repeat; else all of the run.  All of it, too, when
  * the loop is a small part of it, or less than what the program does before.
@@ -100,6 +102,29 @@ static uint32_t states_of(const struct timeline *t, uint32_t track)
 		    t->tracks[i].os_id == t->tracks[track].os_id)
 			return i;
 	return TIMELINE_NONE;
+}
+
+static bool was_looked_at(const struct timeline *t, uint32_t states)
+{
+	uint32_t count;
+
+	(void)timeline_looks_from(t, states, INT64_MIN, &count);
+	return count > 0;
+}
+
+/* The states of the main thread of the process that was started first. */
+static uint32_t first_main_states(const struct timeline *t)
+{
+	uint32_t first = TIMELINE_NONE;
+
+	for (uint32_t i = 0; i < t->track_count && t->duration > 0; i++) {
+		const struct timeline_track *track = &t->tracks[i];
+
+		if (track->kind == TRACK_STATES && track->process < t->process_count && track->os_id == t->processes[track->process].pid &&
+		    (first == TIMELINE_NONE || track->process < t->tracks[first].process) && was_looked_at(t, i))
+			first = i;
+	}
+	return first;
 }
 
 /* ---- Steps ------------------------------------------------------------------- */
@@ -293,11 +318,13 @@ int host_choose(struct parts *p, struct analysis_host *h, struct host_names *nam
 	h->spine = track_of_steps(p);
 	if (h->spine == TIMELINE_NONE)
 		h->spine = first_main_track(p, names);
-	if (h->spine == TIMELINE_NONE || t->tracks[h->spine].count == 0)
+	h->only_looks = h->spine == TIMELINE_NONE || t->tracks[h->spine].count == 0;
+	h->states = h->only_looks ? first_main_states(t) : states_of(t, h->spine);
+	h->spine = h->only_looks ? h->states : h->spine;
+	if (h->spine == TIMELINE_NONE)
 		return 0;
 	h->known = true;
 	h->process = t->tracks[h->spine].process;
-	h->states = states_of(t, h->spine);
 	h->run.from = 0;
 	h->run.to = t->duration;
 	rc = host_tree_build(&h->tree, t, h->spine, names);

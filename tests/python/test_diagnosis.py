@@ -5,6 +5,7 @@ goes on on the machine: the innocent are not blamed, those who idle do not conte
 """
 
 import json
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -442,6 +443,59 @@ def test_without_looks_nothing_is_said_of_waits(tmp_path):
     assert not [owner for owner in result.owners if owner.startswith("wait_") or owner == "sleep"]
     assert result.findings == [] and "cannot be judged" in result.notes
     assert result.all["bottleneck"]["type"] == "unknown"
+
+
+# ---- Programs of which nothing is recorded from inside --------------------------
+
+
+def diagnose_c(folder, body):
+    """Of a program in C that marks nothing."""
+    if not shutil.which("cc"):
+        pytest.skip("there is no C compiler")
+    source, program, path = folder / "program.c", folder / "program", folder / "trace.sbt"
+    source.write_text("#include <stdlib.h>\n#include <time.h>\n"
+                      "static void rest(long ms) { nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL); }\n"
+                      "static void spin(double s) { volatile double x = 0; clock_t end = clock() + (clock_t)(s * CLOCKS_PER_SEC);\n"
+                      "                             while (clock() < end) for (int i = 0; i < 100000; i++) x += i; }\n"
+                      f"int main(void) {{ {body} return 0; }}\n")
+    subprocess.run(["cc", "-O1", source, "-o", program], check=True, timeout=PATIENCE)
+    status, out = run_to_end(["env", "INFERSCOPE_WAITS=on", INFERSCOPE, "run", "--trace", path, "--", program])
+    assert status == 0, out
+    return Diagnosis(path)
+
+
+def test_a_program_that_marks_nothing(tmp_path):
+    result = diagnose_c(tmp_path, "for (int i = 0; i < 5; i++) { spin(0.1); rest(100); }")
+    need_places(result)
+    assert result.all["bottleneck"]["type"] != "unknown"
+    assert 30 < result.owners["sleep"] < 65 and 30 < result.owners["native"] < 70
+    assert result.owners.get("python", 0) == 0 and result.owners.get("unknown", 0) == 0
+
+
+def test_the_library_of_a_program_that_marks_nothing(tmp_path):
+    result = diagnose_c(tmp_path, "spin(0.5);")
+    need_places(result)
+    assert result.findings == [] and result.owners["native"] > 80
+    assert result.all["bottleneck"]["primary_cause"].endswith(" % is native, mostly program")
+
+
+def test_new_memory_of_a_program_that_marks_nothing(tmp_path):
+    result = diagnose_c(tmp_path, "for (int i = 0; i < 60; i++) { size_t size = 64u << 20; volatile char *p = malloc(size);"
+                                  " for (size_t k = 0; k < size; k += 4096) p[k] = 1; free((void *)p); }")
+    need_places(result)
+    assert result.all["bottleneck"]["type"] == "memory_bound"
+    assert result.findings[0]["kind"] == "memory_allocation" and result.owners["new_memory"] > 60
+
+
+def test_python_whose_calls_are_not_recorded(tmp_path):
+    script, path = tmp_path / "program.py", tmp_path / "trace.sbt"
+    script.write_text("import time\nfor _ in range(5):\n    end = time.process_time() + 0.1\n"
+                      "    while time.process_time() < end: sum(range(1000))\n    time.sleep(0.1)\n")
+    status, out = run_to_end(["env", "INFERSCOPE_WAITS=on", INFERSCOPE, "run", "--calls", "off", "--trace", path, "--", sys.executable, script])
+    assert status == 0, out
+    result = Diagnosis(path)
+    need_places(result)
+    assert result.owners["python"] > 30 and 30 < result.owners["sleep"] < 65
 
 
 # ---- All of them ---------------------------------------------------------------

@@ -576,7 +576,8 @@ def test_commands_read_such_a_trace(tmp_path):
 
 
 def test_what_is_missing_to_judge_is_said(tmp_path):
-    watch(tmp_path, "import time; time.sleep(0.5)", "--calls", "off")
+    subprocess.run([INFERSCOPE, "run", "--calls", "off", "--waits", "off", "--report", "none", "--trace", tmp_path / "trace.sbt", "--",
+                    sys.executable, "-c", "import time; time.sleep(0.5)"], check=True, timeout=PATIENCE)
     done = subprocess.run([INFERSCOPE, "analyze", "--format", "json", "--output", "-", tmp_path / "trace.sbt"], capture_output=True,
                           text=True, check=True, timeout=PATIENCE)
     cause = json.loads(done.stdout)["bottleneck"]["primary_cause"]
