@@ -345,14 +345,16 @@ def test_the_machine_is_described(tmp_path):
 
 
 PING_PONG = """
-    import os, threading, time
+    import os, sys, threading, time
     a, b = os.pipe(), os.pipe()
     end = time.monotonic() + 3
     def answer():
         while os.read(a[0], 1) != b"x": os.write(b[1], b"y")
     thread = threading.Thread(target=answer)
     thread.start()
+    work = range(int(sys.argv[1]) if sys.argv[1:] else 0)
     while time.monotonic() < end:
+        sum(work)
         os.write(a[1], b"y")
         os.read(b[0], 1)
     os.write(a[1], b"x")
@@ -360,8 +362,8 @@ PING_PONG = """
 """
 
 
-def is_switched(seen):
-    if seen.ledger[STATES, main_of(seen)]["slices"][-1][1] < 20000:
+def is_switched(seen, times):
+    if seen.ledger[STATES, main_of(seen)]["slices"][-1][1] < times:
         pytest.skip("this machine is too slow for that")
 
 
@@ -370,7 +372,7 @@ def test_who_is_switched_all_the_time_is_sampled_all_of_it(tmp_path):
     """By processors, which costs such a thread nothing; what it takes to switch is not seen where interrupts have to wait for it."""
     seen = watch(tmp_path, PING_PONG, "--calls", "off")
     need(seen, KERNEL)
-    is_switched(seen)
+    is_switched(seen, 20000)
     threads = seen.threads(main_of(seen))
     assert len(threads) == 2 and seen.sampling["rests"] == 0
     assert 0.25 < sum(samples(seen).values()) / sum(expected(seen, thread) for thread in threads) < 1.2
@@ -379,10 +381,14 @@ def test_who_is_switched_all_the_time_is_sampled_all_of_it(tmp_path):
 @as_nobody
 @pytest.mark.skipif(not os.access("/usr/bin/python3", os.X_OK), reason="there is no Python that everybody may use")
 def test_who_is_switched_all_the_time_is_sampled_part_of_it(spinner):
-    """By threads, where processors may not be: the kernel sets a timer at each switch to one, which it would notice."""
-    seen = record_as_nobody(spinner, "/usr/bin/python3", "-c", textwrap.dedent(PING_PONG))
+    """
+    By threads, where processors may not be: the kernel sets a timer at each switch to one, which it would notice.
+
+    It computes for a fifth of a millisecond between switches: there would be hardly a sample if it were in the kernel all the time.
+    """
+    seen = record_as_nobody(spinner, "/usr/bin/python3", "-c", textwrap.dedent(PING_PONG), "15000")
     need(seen, USER)
-    is_switched(seen)
+    is_switched(seen, 5000)
     main = main_of(seen)
     assert seen.sampling["rests"] >= 1 and 1 <= sum(samples(seen, main).values()) < 0.8 * expected(seen, main)
 
