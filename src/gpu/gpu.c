@@ -86,6 +86,14 @@ void gpu_stream_init(struct gpu_stream *stream, struct runtime_thread *t, const 
 	stream->description = inferscope_intern(t, description, strlen(description));
 }
 
+void gpu_count_lost(uint64_t events)
+{
+	struct ring_memory *memory = inferscope_runtime.memory;
+
+	if (events && inferscope_joined() && memory->process.header)
+		atomic_fetch_add_explicit(&memory->process.header->refused_no_ring, events, memory_order_relaxed);
+}
+
 uint32_t gpu_correlation(void)
 {
 	static _Atomic uint32_t next = 1;

@@ -60,6 +60,9 @@ void gpu_emit_pair(struct runtime_thread *thread, const struct gpu_stream *strea
 /* A call of the runtime or driver on this thread, which has just returned. */
 void gpu_emit_call(struct runtime_thread *thread, uint32_t name, uint64_t begin, uint64_t end, uint32_t correlation);
 
+/* Events that cannot be told, by whatever thread; also elsewhere. */
+void gpu_count_lost(uint64_t events);
+
 /* The number of the next launch in this process; never 0. */
 uint32_t gpu_correlation(void);
 

@@ -24,7 +24,8 @@ struct times {
 struct ended {
 	struct command command;
 	struct times at;
-	bool known; /* the times are; those of a command that failed are not, or mean nothing */
+	bool known;  /* the times are; those of a command that failed are not, or mean nothing */
+	bool failed;
 	uint8_t metadata[GPU_METADATA];
 };
 
@@ -84,6 +85,15 @@ static uint64_t groups(uint64_t global, uint32_t local)
 	return local > 1 ? global / local + (global % local != 0) : global;
 }
 
+/* Of work that was done, and nobody can say when. */
+static void emit_nothing(struct runtime_thread *t, const struct ended *e)
+{
+	if (!e->failed)
+		gpu_count_lost(1);
+	if (e->command.frees)
+		opencl_memory_given(t, e->command.frees, opencl_now());
+}
+
 static void emit_work(struct runtime_thread *t, struct opencl_queue *q, const struct ended *e)
 {
 	const struct command *c = &e->command;
@@ -101,8 +111,11 @@ static void emit_work(struct runtime_thread *t, struct opencl_queue *q, const st
 		.metadata_size = c->metadata_size,
 	};
 
-	if (translate(q, c, start_of(q, e), e->at.end, &work))
-		gpu_emit(t, &q->stream, &work);
+	if (!translate(q, c, start_of(q, e), e->at.end, &work)) {
+		emit_nothing(t, e);
+		return;
+	}
+	gpu_emit(t, &q->stream, &work);
 	if (c->frees)
 		opencl_memory_given(t, c->frees, work.begin + work.duration);
 }
@@ -122,31 +135,37 @@ static void emit_command(struct opencl_queue *q, const struct ended *e)
 		q->last_end = e->at.end > q->last_end ? e->at.end : q->last_end;
 		if (e->command.kernel)
 			opencl_kernel_took(e->command.kernel, e->at.end - e->at.start);
-	} else if (e->command.frees) {
-		opencl_memory_given(t, e->command.frees, opencl_now());
+	} else {
+		emit_nothing(t, e);
 	}
 	emit_leave(t);
 }
 
 /* ---- Who has ended ------------------------------------------------------------------- */
 
-static bool is_complete(cl_event event)
+/* CL_COMPLETE, what it failed with, or how far it is. */
+static cl_int status_of(cl_event event)
 {
 	cl_int status = CL_QUEUED;
+	cl_int rc = opencl_next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
 
-	return opencl_next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL) != CL_SUCCESS ||
-	       status <= CL_COMPLETE;
+	return rc == CL_SUCCESS ? status : rc;
 }
 
 /* A command that has its times has ended.  One that has none may have failed, or ended since they were asked for. */
 static bool has_ended(const struct opencl_queue *q, struct ended *e)
 {
+	cl_int status;
+
+	e->failed = false;
 	e->known = times_of(q, &e->command, &e->at);
 	if (e->known)
 		return true;
-	if (!e->command.done && !is_complete(e->command.event))
+	status = status_of(e->command.event);
+	if (!e->command.done && status > CL_COMPLETE)
 		return false;
-	e->known = times_of(q, &e->command, &e->at);
+	e->failed = status < CL_COMPLETE;
+	e->known = !e->failed && times_of(q, &e->command, &e->at);
 	return true;
 }
 
@@ -259,7 +278,7 @@ static void push_unordered(struct opencl_queue *q, const struct command *command
 
 	(void)opencl_next.clRetainEvent(event);
 	if (opencl_pending_push(&q->pending, command, call, metadata) == PUSHED_NOWHERE) {
-		opencl_count_lost();
+		gpu_count_lost(1);
 		(void)opencl_next.clReleaseEvent(event);
 	} else {
 		(void)opencl_next.clSetEventCallback(event, CL_COMPLETE, one_ended, q);
@@ -273,7 +292,7 @@ static void push_in_order(struct opencl_queue *q, const struct command *command,
 
 	switch (opencl_pending_push(&q->pending, command, call, metadata)) {
 	case PUSHED_NOWHERE:
-		opencl_count_lost();
+		gpu_count_lost(1);
 		(void)opencl_next.clReleaseEvent(event);
 		break;
 	case PUSHED_ALONE:

@@ -47,14 +47,6 @@ void opencl_unmap(void *memory, size_t size)
 		munmap(memory, size);
 }
 
-void opencl_count_lost(void)
-{
-	struct ring_header *shared = inferscope_thread.producer->shared;
-
-	if (shared)
-		ring_count(&shared->refused_no_chunk);
-}
-
 /* ---- The door ------------------------------------------------------------------------ */
 
 EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_uint what, size_t size, void *value, size_t *ret_size);

@@ -169,7 +169,7 @@ static bool made(cl_context context, struct object *object, enum opencl_call whi
 	if (kept)
 		emit(t, object, EVENT_MEMORY_ALLOC, which, now, correlation);
 	else
-		opencl_count_lost();
+		gpu_count_lost(1);
 	emit_leave(t);
 	return kept;
 }

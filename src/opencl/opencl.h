@@ -78,8 +78,6 @@ static inline uint32_t opencl_place(const void *handle, unsigned bits)
 {
 	return (uint32_t)((uint64_t)((uintptr_t)handle >> 4) * 0x9e3779b97f4a7c15u >> (64 - bits));
 }
-/* Work of a device that will not be in the trace for lack of room: it counts as lost by this thread, which has recorded the call. */
-void opencl_count_lost(void);
 
 /* ---- device.c ---- */
 

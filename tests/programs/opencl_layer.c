@@ -6,6 +6,7 @@
  *      names     the device has a name that nobody would give it
  *      refuse    no queue with profiling can be had
  *      deaf      no callbacks for events
+ *      timeless  nobody can say when a command ran; `unqueued`: or when it was put into its queue
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
@@ -47,6 +48,8 @@ static CL_API_ENTRY cl_int CL_API_CALL get_profiling(cl_event event, cl_profilin
 	cl_ulong time;
 
 	profiled++;
+	if (does("timeless") || (what == CL_PROFILING_COMMAND_QUEUED && does("unqueued")))
+		return CL_PROFILING_INFO_NOT_AVAILABLE;
 	if (rc == CL_SUCCESS && value && size >= sizeof time && does("shift")) {
 		memcpy(&time, value, sizeof time);
 		time += time / 20000 + 1000000000000u;

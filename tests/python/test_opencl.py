@@ -276,6 +276,16 @@ def test_drivers_that_do_less(tmp_path, monkeypatch, what):
     assert len(work_of(recording, KERNEL)) == (0 if what == "refuse" else 400)
 
 
+@pytest.mark.parametrize("what", ["timeless", "unqueued"])
+def test_work_without_times_is_lost(tmp_path, monkeypatch, what):
+    monkeypatch.setenv("OPENCL_LAYERS", str(LAYER))
+    monkeypatch.setenv("OPENCL_TEST_LAYER", what)
+    recording = record(tmp_path, "threads", program=CALLS)
+    assert recording.out == bare("threads")
+    assert called(recording)["clEnqueueNDRangeKernel"] == 400
+    assert work_of(recording, KERNEL) == [] and recording.lost(3) == sum(n for name, n in called(recording).items() if "clEnqueue" in name)
+
+
 def test_names_that_are_no_names(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENCL_LAYERS", str(LAYER))
     monkeypatch.setenv("OPENCL_TEST_LAYER", "names")
