@@ -12,7 +12,9 @@
 
 #define LOOK_BACK 512u      /* commands among which one that others wait for is looked for */
 #define JIT_LEAST_NS 200000 /* between submission and start of a first launch: it was compiled; others take some microseconds */
-#define PATIENCE_NS 50000   /* for another thread that sees to what the program has waited for */
+#define LATE_NS 20000       /* that a command may take longer than was expected */
+#define PATIENCE_NS 50000   /* for another thread that sees to what the program has waited for, */
+#define LAST_PATIENCE_NS 200000000 /* and for one that is at it when the program ends */
 
 /* ---- Work of the device ------------------------------------------------------------- */
 
@@ -262,12 +264,27 @@ void opencl_harvest(struct opencl_queue *q)
 	(void)try_harvest(q, false);
 }
 
+static bool is_over(const struct opencl_queue *q, uint64_t begin, double ns)
+{
+	return opencl_now() - begin >= (uint64_t)(ns * q->clock.fit.nominal);
+}
+
 /* What the program knows to have ended is in the trace, whatever becomes of the program then. */
 void opencl_harvest_waited(struct opencl_queue *q)
 {
 	uint64_t begin = opencl_now();
 
-	while (!try_harvest(q, true) && opencl_now() - begin < (uint64_t)(PATIENCE_NS * q->clock.fit.nominal))
+	while (!try_harvest(q, true) && !is_over(q, begin, PATIENCE_NS))
+		sched_yield();
+}
+
+/* The driver may be gone by now, and is not asked. */
+void opencl_harvest_last(struct opencl_queue *q)
+{
+	uint64_t begin = opencl_now();
+
+	while ((atomic_load_explicit(&q->harvesting, memory_order_acquire) || opencl_pending_any_done(&q->pending)) &&
+	       !is_over(q, begin, LAST_PATIENCE_NS))
 		sched_yield();
 }
 

@@ -84,6 +84,12 @@ static void harvest_all(void)
 	opencl_queue_each(opencl_harvest_waited);
 }
 
+static void at_end(void)
+{
+	if (opencl_recording())
+		opencl_queue_each(opencl_harvest_last);
+}
+
 static void wrap_all(void)
 {
 	opencl_clock_start();
@@ -98,6 +104,7 @@ static void wrap_all(void)
 	opencl_maps_wrap();
 	opencl_batch_wrap(&table);
 	inferscope_at_flush(harvest_all);
+	(void)atexit(at_end);
 }
 
 EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_uint *ret_entries,

@@ -144,6 +144,7 @@ struct pending {
 	_Alignas(CACHE_LINE) _Atomic uint32_t taking;
 	_Atomic uint32_t begin;
 	uint32_t end_seen;
+	uint32_t done; /* of them, whose callback has come */
 };
 struct call;
 /* Event, times and correlation are the call's. */
@@ -198,6 +199,8 @@ void opencl_command_push(const struct call *call, const struct command *command,
 /* Those that have ended become events; when the program has waited for them, the driver is asked about all. */
 void opencl_harvest(struct opencl_queue *queue);
 void opencl_harvest_waited(struct opencl_queue *queue);
+/* The program ends: another thread that is at it gets some time. */
+void opencl_harvest_last(struct opencl_queue *queue);
 /* Whether we hold a reference to the event, as a command of this queue; its correlation (0: it is not known). */
 bool opencl_command_holds(struct opencl_queue *queue, cl_event event);
 uint32_t opencl_command_correlation(struct opencl_queue *queue, cl_event event);

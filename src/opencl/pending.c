@@ -138,7 +138,7 @@ bool opencl_pending_next(struct pending *p, uint32_t *at, bool only_done, struct
 	bool there = false;
 
 	opencl_lock(&p->taking);
-	for (; reaches(p, *at); ++*at) {
+	for (; (p->done || !only_done) && reaches(p, *at); ++*at) {
 		uint32_t number = atomic_load_explicit(&p->begin, memory_order_relaxed) + *at;
 		const struct command *c = command_at(p, number);
 
@@ -160,6 +160,7 @@ void opencl_pending_remove(struct pending *p, uint32_t *at)
 	uint32_t begin, gone = 0;
 
 	opencl_lock(&p->taking);
+	p->done -= nth(p, *at)->done;
 	nth(p, *at)->ended = true;
 	begin = atomic_load_explicit(&p->begin, memory_order_relaxed);
 	while (begin + gone != p->end_seen && command_at(p, begin + gone)->ended)
@@ -204,11 +205,10 @@ bool opencl_pending_soon(struct pending *p, cl_event *ret)
 
 bool opencl_pending_any_done(struct pending *p)
 {
-	bool any = false;
+	bool any;
 
 	opencl_lock(&p->taking);
-	for (uint32_t i = 0; reaches(p, i) && !any; i++)
-		any = nth(p, i)->done && !nth(p, i)->ended;
+	any = p->done > 0;
 	opencl_unlock(&p->taking);
 	return any;
 }
@@ -239,13 +239,17 @@ bool opencl_pending_find(struct pending *p, cl_event event, uint32_t most, uint3
 	return c;
 }
 
+/* Most likely one of the oldest. */
 void opencl_pending_done(struct pending *p, cl_event event)
 {
-	struct command *c;
+	uint32_t i = 0;
 
 	opencl_lock(&p->taking);
-	c = find(p, event, UINT32_MAX);
-	if (c)
-		c->done = true;
+	while (reaches(p, i) && (nth(p, i)->event != event || nth(p, i)->ended))
+		i++;
+	if (reaches(p, i) && !nth(p, i)->done) {
+		nth(p, i)->done = true;
+		p->done++;
+	}
 	opencl_unlock(&p->taking);
 }

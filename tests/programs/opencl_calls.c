@@ -120,6 +120,8 @@ int main(int argc, char **argv)
 		return calls_children(argv[0]);
 	if (strcmp(what, "endless") == 0)
 		return calls_endless();
+	if (strcmp(what, "surprise") == 0)
+		return calls_surprise();
 	if (strcmp(what, "unfinished") == 0)
 		return calls_unfinished();
 	if (strcmp(what, "exit") == 0)
@@ -127,7 +129,7 @@ int main(int argc, char **argv)
 	if (strcmp(what, "arguments") == 0)
 		return calls_arguments();
 	if (strcmp(what, "flood") == 0)
-		return calls_flood(more ? atoi(more) : 1000);
+		return calls_flood(more ? atoi(more) : 1000, order_of(argc > 3 ? argv[3] : NULL));
 	if (strcmp(what, "shared") == 0)
 		return calls_shared(order_of(more));
 	fprintf(stderr, "opencl_calls: what?\n");

@@ -52,10 +52,11 @@ int calls_contexts(void);
 int calls_queues(int count);
 int calls_children(const char *self);
 int calls_endless(void);
+int calls_surprise(void);
 int calls_unfinished(void);
 int calls_exit(void);
 int calls_arguments(void);
-int calls_flood(int count);
+int calls_flood(int count, cl_command_queue_properties properties);
 int calls_shared(cl_command_queue_properties properties);
 
 #endif

@@ -20,6 +20,14 @@ static void pause_ms(long ms)
 	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
 }
 
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
 /* ---- Its own profiling: a line for each command, with the times of its event --------------- */
 
 #define ROUNDS 200
@@ -500,6 +508,64 @@ int calls_endless(void)
 	}
 }
 
+static void CL_CALLBACK say_ended(cl_event event, cl_int status, void *number)
+{
+	(void)event;
+	(void)status;
+	printf("ended %u\n", (unsigned)(uintptr_t)number);
+	fflush(stdout);
+}
+
+static void launch_groups(const struct world *w, cl_mem buffer, size_t groups, cl_int rounds, cl_uint waits, const cl_event *list,
+			  cl_event *event)
+{
+	const size_t group = 64, all = groups * group;
+
+	TRY(clSetKernelArg(w->work, 0, sizeof buffer, &buffer));
+	TRY(clSetKernelArg(w->work, 1, sizeof rounds, &rounds));
+	TRY(clEnqueueNDRangeKernel(w->queue, w->work, 1, NULL, &all, &group, waits, waits ? list : NULL, event));
+}
+
+/* Rounds that groups take 50 ms for, as far as can be told. */
+static cl_int rounds_of_50_ms(const struct world *w, cl_mem buffer)
+{
+	for (cl_int rounds = 100000;; rounds *= 4) {
+		double begin = seconds();
+
+		launch_groups(w, buffer, 2, rounds, 0, NULL, NULL); /* two of them: to be told from the others */
+		TRY(clFinish(w->queue));
+		if (seconds() - begin > 0.02)
+			return (cl_int)(rounds * 0.05 / (seconds() - begin));
+	}
+}
+
+/* A kernel that has always been short takes long: many of it are on their way, and somebody kills the program before they have ended. */
+int calls_surprise(void)
+{
+	struct world w;
+	cl_mem buffer;
+	cl_event user, event;
+	cl_int rc, rounds;
+
+	world_make(&w, 0);
+	buffer = buffer_make(&w, CL_MEM_READ_WRITE, N * 4);
+	rounds = rounds_of_50_ms(&w, buffer);
+	for (int i = 0; i < 300; i++) {
+		launch_groups(&w, buffer, 1, 1, 0, NULL, NULL);
+		TRY(clFinish(w.queue));
+	}
+	user = clCreateUserEvent(w.context, &rc);
+	TRY(rc);
+	for (uintptr_t i = 1; i <= 200; i++) {
+		launch_groups(&w, buffer, 1, rounds, i == 1, &user, &event);
+		TRY(clSetEventCallback(event, CL_COMPLETE, say_ended, (void *)i));
+		TRY(clReleaseEvent(event));
+	}
+	TRY(clSetUserEventStatus(user, CL_COMPLETE));
+	TRY(clFinish(w.queue));
+	return 0;
+}
+
 /* Its out-of-order queue has one command that never runs, and those after it do; then it waits to be killed. */
 int calls_unfinished(void)
 {
@@ -561,7 +627,7 @@ int calls_arguments(void)
 
 /* ---- More commands on their way than anybody has ---------------------------------------------------------------------- */
 
-int calls_flood(int count)
+int calls_flood(int count, cl_command_queue_properties properties)
 {
 	const cl_float f = 1;
 	const size_t one = 1;
@@ -569,13 +635,13 @@ int calls_flood(int count)
 	cl_event user;
 	cl_int rc;
 
-	world_make(&w, 0);
+	world_make(&w, properties);
 	user = clCreateUserEvent(w.context, &rc);
 	TRY(rc);
 	TRY(clSetKernelArg(w.empty, 0, sizeof f, &f));
 	TRY(clEnqueueNDRangeKernel(w.queue, w.empty, 1, NULL, &one, &one, 1, &user, NULL));
 	for (int i = 1; i < count; i++)
-		TRY(clEnqueueNDRangeKernel(w.queue, w.empty, 1, NULL, &one, &one, 0, NULL, NULL));
+		TRY(clEnqueueNDRangeKernel(w.queue, w.empty, 1, NULL, &one, &one, properties != 0, properties ? &user : NULL, NULL));
 	TRY(clSetUserEventStatus(user, CL_COMPLETE));
 	TRY(clFinish(w.queue));
 	TRY(clReleaseEvent(user));

@@ -495,6 +495,14 @@ def test_more_commands_than_there_is_room_for(tmp_path, monkeypatch, room):
     assert len({event.correlation for event in kernels}) == len(kernels)
 
 
+def test_thousands_of_commands_that_are_not_in_order(tmp_path):
+    """All of them wait for one event, and end at once."""
+    count = 20000
+    recording = record(tmp_path, "flood", count, "unordered", program=CALLS)
+    assert recording.status == 0 and recording.out == "done\n"
+    assert len({event.correlation for event in work_of(recording, KERNEL)}) == count and recording.lost(3) == 0
+
+
 # ---- Arguments ----
 
 def test_arguments_of_kernels(tmp_path, monkeypatch):
