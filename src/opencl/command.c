@@ -179,23 +179,26 @@ static void give_back(struct opencl_queue *q, cl_event event, uint32_t *at)
 	atomic_fetch_add_explicit(&q->releases, 1, memory_order_acq_rel);
 }
 
-/* Only the one thread that harvests takes commands out, so that their events stay while the driver is asked. */
-static void harvest(struct opencl_queue *q, bool ask)
+/* Only the one thread that harvests takes commands out, so that their events stay while the driver is asked.  False: none has ended. */
+static bool harvest(struct opencl_queue *q, bool ask)
 {
-	bool only_done = !q->in_order && !ask;
+	bool only_done = !q->in_order && !ask, any = false;
 	struct ended e;
 	uint32_t at = 0;
 
 	while (opencl_pending_next(&q->pending, &at, only_done, &e.command, e.metadata)) {
 		if (has_ended(q, &e)) {
+			q->late = e.known && e.command.expected && e.at.end - e.at.start > e.command.expected + LATE_NS;
 			emit_command(q, &e);
 			give_back(q, e.command.event, &at);
+			any = true;
 		} else if (q->in_order) {
-			return;
+			break;
 		} else {
 			at++;
 		}
 	}
+	return any;
 }
 
 /* ---- When that is seen ----------------------------------------------------------------- */
@@ -210,6 +213,17 @@ static void CL_CALLBACK those_ended(cl_event event, cl_int status, void *queue)
 	opencl_harvest(q);
 }
 
+static void CL_CALLBACK oldest_ended(cl_event event, cl_int status, void *queue)
+{
+	struct opencl_queue *q = queue;
+
+	(void)event;
+	(void)status;
+	atomic_store_explicit(&q->near, false, memory_order_release);
+	atomic_store_explicit(&q->called, true, memory_order_release);
+	opencl_harvest(q);
+}
+
 static void CL_CALLBACK one_ended(cl_event event, cl_int status, void *queue)
 {
 	struct opencl_queue *q = queue;
@@ -219,21 +233,36 @@ static void CL_CALLBACK one_ended(cl_event event, cl_int status, void *queue)
 	opencl_harvest(q);
 }
 
-/* A callback for the oldest command, or one that ends soon after it, unless one is to come.  Who puts commands in relies on it while
- * the queue is watched, which does not change as long as there are commands. */
-static void arm(struct opencl_queue *q)
+static bool will_call(struct opencl_queue *q, cl_event event, void(CL_CALLBACK *function)(cl_event, cl_int, void *), _Atomic bool *flag)
+{
+	bool refused;
+
+	atomic_store_explicit(flag, true, memory_order_release);
+	refused = opencl_next.clSetEventCallback(event, CL_COMPLETE, function, q) != CL_SUCCESS;
+	if (refused)
+		atomic_store_explicit(flag, false, memory_order_release);
+	return !refused;
+}
+
+/* A callback for the last of the commands that will end soon, unless one is to come, and for the oldest: if that took longer than
+ * expected, so may the others.  Who puts commands in relies on the first one while the queue is watched, which does not change as
+ * long as there are commands.  Where threads share a queue, one that was put in later may be before the oldest in the driver: if
+ * none has ended now, it may have been for one of these that we were called, and only the oldest is sure to end. */
+static void arm(struct opencl_queue *q, bool any)
 {
 	bool armed = atomic_load_explicit(&q->armed, memory_order_acquire);
-	cl_event event;
+	cl_event oldest, last;
 
 	if (!q->in_order)
 		return;
-	if (!armed && !q->deaf && opencl_pending_soon(&q->pending, &event)) {
-		armed = true;
-		atomic_store_explicit(&q->armed, true, memory_order_release);
-		q->deaf = opencl_next.clSetEventCallback(event, CL_COMPLETE, those_ended, q) != CL_SUCCESS;
-		if (q->deaf)
-			atomic_store_explicit(&q->armed, armed = false, memory_order_release);
+	if (!q->deaf && (!armed || q->late) && opencl_pending_soon(&q->pending, &oldest, &last)) {
+		if (!armed) {
+			q->last = any ? last : oldest;
+			armed = will_call(q, q->last, those_ended, &q->armed);
+			q->deaf = !armed;
+		}
+		if (armed && oldest != q->last && !atomic_load_explicit(&q->near, memory_order_acquire))
+			(void)will_call(q, oldest, oldest_ended, &q->near);
 	}
 	opencl_pending_watch(&q->pending, armed);
 }
@@ -243,7 +272,8 @@ static bool has_more(struct opencl_queue *q)
 {
 	if (!q->in_order)
 		return opencl_pending_any_done(&q->pending);
-	return !q->deaf && !atomic_load_explicit(&q->armed, memory_order_acquire) && opencl_pending_any(&q->pending);
+	return !q->deaf && (!atomic_load_explicit(&q->armed, memory_order_acquire) || atomic_load_explicit(&q->called, memory_order_acquire)) &&
+	       opencl_pending_any(&q->pending);
 }
 
 /* One thread at a time; who comes meanwhile has left its command, which is seen to before the last one goes. */
@@ -252,8 +282,8 @@ static bool try_harvest(struct opencl_queue *q, bool ask)
 	do {
 		if (atomic_exchange_explicit(&q->harvesting, 1, memory_order_acq_rel))
 			return false;
-		harvest(q, ask);
-		arm(q);
+		atomic_store_explicit(&q->called, false, memory_order_relaxed);
+		arm(q, harvest(q, ask));
 		(void)atomic_exchange_explicit(&q->harvesting, 0, memory_order_acq_rel); /* and not stored: who came before it is seen */
 	} while (has_more(q));
 	return true;
@@ -344,5 +374,5 @@ uint32_t opencl_command_correlation(struct opencl_queue *q, cl_event event)
 
 bool opencl_command_idle(struct opencl_queue *q)
 {
-	return !opencl_pending_any(&q->pending) && !q->armed && !q->harvesting;
+	return !opencl_pending_any(&q->pending) && !q->armed && !q->near && !q->harvesting;
 }

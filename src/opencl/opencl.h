@@ -23,9 +23,10 @@
  * A command holds a reference to its event until it has been seen to end: in a
  * callback of the driver's, and when the program itself has waited.  There is a
  * callback for each command of a queue that is not in order.  In one that is,
- * there is one for the oldest command or for a later one, if all between them
- * are kernels that took so little the last time that it is expected within a
- * tenth of a millisecond: a callback for each made a launch dearer by some 80 ns.
+ * there are two for several commands, if these are kernels that took so little
+ * the last times that the last one is expected soon after the first: a callback
+ * for each made a launch dearer by some 80 ns.  If the first one shows that they
+ * take longer than expected, there is one for each of them after all.
  *
  * There is no thread of ours.  In a forked child all of it is forgotten: what
  * is on its way belongs to the parent.
@@ -157,8 +158,8 @@ bool opencl_pending_next(struct pending *pending, uint32_t *at, bool only_done, 
 /* It has ended; `at` becomes the place of the next. */
 void opencl_pending_remove(struct pending *pending, uint32_t *at);
 bool opencl_pending_any(struct pending *pending);
-/* The last one that will have ended soon after the oldest, as far as is known: that one itself, if need be.  False: there is none. */
-bool opencl_pending_soon(struct pending *pending, cl_event *ret);
+/* The oldest, and the last one that will have ended soon after it, as far as is known: the same, if need be.  False: there is none. */
+bool opencl_pending_soon(struct pending *pending, cl_event *ret_oldest, cl_event *ret_last);
 /* Among the newest `most` of those that have not ended. */
 bool opencl_pending_find(struct pending *pending, cl_event event, uint32_t most, uint32_t *ret_correlation);
 void opencl_pending_done(struct pending *pending, cl_event event); /* its callback has come */
@@ -179,7 +180,11 @@ struct opencl_queue {
 	struct pending pending;
 	/* Of who harvests. */
 	_Alignas(CACHE_LINE) _Atomic uint32_t harvesting;
-	_Atomic bool armed; /* a callback will come */
+	_Atomic bool armed; /* a callback will come for the last of several commands, */
+	_Atomic bool near;  /* and for the oldest of them; */
+	_Atomic bool called; /* that has come */
+	cl_event last;      /* whose callback is the first of these; to compare with */
+	bool late;          /* what ended last took longer than was expected */
 	bool deaf;          /* the driver has none */
 	_Atomic uint32_t releases; /* odd while an event is given back */
 	struct opencl_clock clock;

@@ -13,7 +13,7 @@
 #define LEAST 256u
 #define MOST (1u << 20)
 #define MOST_METADATA (1u << 16)
-#define SOON_NS 100000u /* what has ended may wait so long for what is expected to end after it */
+#define SOON_NS 20000u /* what has ended may wait so long for what is expected to end after it */
 #define LAUNCH_NS 2000u /* to be expected of the smallest kernel, from the end of the one before it */
 
 static struct command *command_at(const struct pending *p, uint32_t number)
@@ -180,7 +180,7 @@ bool opencl_pending_any(struct pending *p)
 	return any;
 }
 
-bool opencl_pending_soon(struct pending *p, cl_event *ret)
+bool opencl_pending_soon(struct pending *p, cl_event *ret_oldest, cl_event *ret_last)
 {
 	uint32_t low = 0, high; /* it is at `low` or between them */
 	bool there;
@@ -197,8 +197,10 @@ bool opencl_pending_soon(struct pending *p, cl_event *ret)
 		else
 			high = middle;
 	}
-	if (there)
-		*ret = nth(p, low)->event;
+	if (there) {
+		*ret_oldest = nth(p, 0)->event;
+		*ret_last = nth(p, low)->event;
+	}
 	opencl_unlock(&p->taking);
 	return there;
 }

@@ -469,6 +469,14 @@ def test_killed_in_the_middle_of_work(tmp_path):
     assert ended <= len(kernels) <= ended + 4
 
 
+def test_killed_when_kernels_take_longer_than_before(tmp_path):
+    """Hundreds that were short had one callback for several of them."""
+    trace, said = killed(tmp_path, "surprise", until=lambda line: line.strip() == "ended 7", wait=0.02)
+    ended = int(said[-1].split()[1])
+    long = [event for event in trace.events if event.kind == KERNEL and event.grid_x == 1 and event.duration > 5e-3 * trace.clocks[0]["rate"]]
+    assert ended <= len(long) <= ended + 1
+
+
 def test_killed_with_an_unordered_queue(tmp_path):
     """One command waits for ever; those after it have ended."""
     trace, _ = killed(tmp_path, "unfinished", until=lambda line: "waiting" in line)
