@@ -8,6 +8,7 @@
  *      door.c         the door itself: once a process, a thread, and the end
  *      library.c      finds libcupti and its functions
  *      subscriber.c   its calls in our name, where it has several subscribers
+ *      kinds.c        which kinds of records it makes
  *      layout.c       what its records look like
  *      buffers.c      memory for records, from the pool to CUPTI and back
  *      records.c      records become events
@@ -112,6 +113,19 @@ int cuda_set_thread_ids(int type);
 int cuda_set_clock(uint64_t (*clock)(void));
 int cuda_now(uint64_t *ret);
 void cuda_watch(int domain, uint32_t callback);
+
+/* ---- kinds.c ---- */
+
+/* What CUPTI would not enable: its last answer (0: it enabled all), and what is missing then, for people. */
+struct cuda_refusal {
+	int result;
+	bool kernels; /* are among it */
+	char what[160];
+};
+void cuda_kinds_enable(struct cuda_refusal *ret);
+void cuda_kinds_disable(void);
+/* How devices are: wanted or not. */
+void cuda_kinds_ask_devices(bool wanted);
 
 /* ---- door.c ---- */
 

@@ -31,10 +31,6 @@
 #define OTHER_SIZE 65u /* of the name of another subscriber; CUPTI has 64 */
 
 struct cuda_door cuda_door;
-static bool asks_devices; /* how they are */
-
-static const uint8_t kinds[] = { KIND_DEVICE, KIND_CONTEXT, KIND_NAME,     KIND_KERNEL, KIND_MEMCPY, KIND_MEMCPY2, KIND_MEMSET,
-				 KIND_SYNC,   KIND_EVENT,   KIND_OVERHEAD, KIND_MEMORY, KIND_POOL,   KIND_RUNTIME, KIND_DRIVER };
 
 enum wish { WISH_NONE, WISH_FLUSH, WISH_YIELD, WISH_END };
 static struct {
@@ -85,12 +81,7 @@ static void wait_for_buffers(void)
 /* What was begun is left to others. */
 static void stand_down(void)
 {
-	for (size_t i = 0; i < sizeof kinds && cuda_is_subscribed(); i++)
-		if (cuda_door.sizes[kinds[i]])
-			(void)cuda_disable(kinds[i]);
-	if (asks_devices && cuda_is_subscribed())
-		(void)cuda_disable(KIND_ENVIRONMENT);
-	asks_devices = false;
+	cuda_kinds_disable();
 	cuda_unsubscribe();
 }
 
@@ -123,16 +114,7 @@ static void flush(enum wish wish)
 /* How devices are is CUPTI's to tell where the recorder cannot ask, in the session at hand. */
 static void ask_devices(void)
 {
-	static bool in_vain;
-	bool wanted = inferscope_gpus_unsampled() && !in_vain && !atomic_load(&yielded) && !atomic_load(&ended);
-
-	if (wanted == asks_devices || !cuda_door.sizes[KIND_ENVIRONMENT])
-		return;
-	if (wanted)
-		in_vain = cuda_enable(KIND_ENVIRONMENT) != 0;
-	else
-		(void)cuda_disable(KIND_ENVIRONMENT);
-	asks_devices = wanted && !in_vain;
+	cuda_kinds_ask_devices(inferscope_gpus_unsampled() && !atomic_load(&yielded) && !atomic_load(&ended));
 }
 
 /* Until it is time, or somebody wishes something. */
@@ -289,20 +271,25 @@ static bool subscribe(char *why, size_t size)
 	return rc == 0;
 }
 
+/* Without kernels there is nothing to record; without another kind the rest is. */
 static bool enable(char *why, size_t size)
 {
-	int rc, failure = 0;
+	struct cuda_refusal refusal;
+	char text[NOTE_MAX_BYTES];
 
-	for (size_t i = 0; i < sizeof kinds; i++) {
-		rc = cuda_door.sizes[kinds[i]] ? cuda_enable(kinds[i]) : 0;
-		if (rc && kinds[i] == KIND_KERNEL)
-			failure = rc;
-	}
-	if (failure)
-		say_result(why, size, "cuptiActivityEnable", failure);
-	else if (!cuda_door.sizes[KIND_KERNEL])
+	if (!cuda_door.sizes[KIND_KERNEL]) {
 		snprintf(why, size, "%s has records that this version does not know", cuda_cupti.path);
-	return !failure && cuda_door.sizes[KIND_KERNEL];
+		return false;
+	}
+	cuda_kinds_enable(&refusal);
+	if (!refusal.result)
+		return true;
+	say_result(why, size, "cuptiActivityEnable", refusal.result);
+	if (refusal.kernels)
+		return false;
+	snprintf(text, sizeof text, "cuda: %s are not recorded: %s", refusal.what, why);
+	inferscope_note(text);
+	return true;
 }
 
 static void set_up(void)

@@ -48,6 +48,8 @@ CUptiResult client_enable(struct client *client, uint32_t kind, bool dump)
 		return result;
 	if (kind >= KIND_COUNT || !layout_size(release(), (int)kind))
 		return CUPTI_ERROR_INVALID_KIND;
+	if (fault_number(FAULT_refused_kind) == (long long)kind)
+		return CUPTI_ERROR_NOT_SUPPORTED;
 	client->enabled[kind] = true;
 	if (kind == KIND_DRIVER || kind == KIND_RUNTIME)
 		memset(client->muted[kind - KIND_DRIVER], 0, sizeof(client->muted[0]));        /* enabling overrides muting */

@@ -27,6 +27,7 @@
 	FAULT(no_device_sync, 1)        /* no record of context synchronisation (CUPTI 13.0.0) */ \
 	FAULT(subscribe_39, 1)          /* somebody else has the subscriber's place */ \
 	FAULT(cupti_error, 15)          /* every CUPTI call that needs the driver returns this */ \
+	FAULT(refused_kind, 1)          /* enabling the records of this kind returns 27 */ \
 	FAULT(slow_flush, 5000)         /* cuptiActivityFlushAll takes so many ms */ \
 	FAULT(exit_callback, 1)         /* buffers that are left are handed over by a destructor of libcupti */ \
 	FAULT(dead_worker, 1)           /* CUPTI's thread never runs, as in a forked child: flushing waits for ever */ \

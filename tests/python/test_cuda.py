@@ -534,6 +534,20 @@ def test_standing_down(tmp_path, fault, reason):
     assert note.startswith("cuda: ") and reason in note
 
 
+@pytest.mark.parametrize("kind, what, missing", [
+    (1, "copies", {H2D, D2H}), (5, "calls of the runtime", set()), (17, None, set()), (10, "cuptiActivityEnable", {KERNEL, H2D, D2H, MEMSET, CALL})])
+def test_a_kind_that_is_refused(tmp_path, kind, what, missing):
+    """What is missing is said once; without kernels the door stands down."""
+    run = Run(tmp_path, "double-driver-program", DOUBLE_DEVICES=1, DOUBLE_FAULT=f"refused_kind={kind}")
+    assert (run.recording.status, run.recording.out) == (0, "ok\n") and run.recording.losses == []
+    seen = {event.kind for event in run.recording.events}
+    assert not seen & missing and {KERNEL, H2D, D2H, MEMSET, CALL} - missing <= seen
+    why = "cuptiActivityEnable of CUPTI failed with 27 (CUPTI_ERROR_NOT_SUPPORTED)"
+    sentence = "cuda: " + (why if kind == 10 else f"{what} are not recorded: {why}")
+    assert run.trace.info.get("notes", []) == ([sentence] if what else [])
+    assert run.trace.info["gpu"]["missing"] == bool(what)
+
+
 PROFILER = """
 class profile:
     def __init__(self, *activities):

@@ -212,6 +212,12 @@ static int cupti_999(void)
 	return cupti.cuptiActivityEnable(KIND_DRIVER) != 999 || cupti.cuptiActivityRegisterCallbacks(request, complete) != 999;
 }
 
+static int refused_kind(void)
+{
+	start();
+	return cupti.cuptiActivityEnable(KIND_MEMCPY) != 27 || cupti.cuptiActivityEnable(KIND_MEMSET) != 0;
+}
+
 static int slow_flush(void)
 {
 	double begin = seconds();
@@ -340,6 +346,7 @@ static const struct fault_case cases[] = {
 	{ "no_device_sync", no_device_sync, 0 },
 	{ "subscribe_39", subscribe_39, 0 },
 	{ "cupti_error=999", cupti_999, 0 },
+	{ "refused_kind=1", refused_kind, 0 },
 	{ "slow_flush=300", slow_flush, 0 },
 	{ "dead_worker", worker_is_dead, SIGALRM },
 	{ "", forked_flush, 0 },
