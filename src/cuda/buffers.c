@@ -324,9 +324,14 @@ bool cuda_buffers_translate(void)
 	return true;
 }
 
+uint32_t cuda_buffers_outside(void)
+{
+	return atomic_load_explicit(&outside, memory_order_acquire);
+}
+
 bool cuda_buffers_all_back(void)
 {
-	return atomic_load_explicit(&outside, memory_order_acquire) == 0 && !anything();
+	return cuda_buffers_outside() == 0 && !anything();
 }
 
 void cuda_buffers_at_once(void)

@@ -149,6 +149,7 @@ void cuda_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_ma
 void cuda_buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
 /* Writes what has come.  False: another thread is at it. */
 bool cuda_buffers_translate(void);
+uint32_t cuda_buffers_outside(void); /* so many are with CUPTI */
 bool cuda_buffers_all_back(void); /* none is with CUPTI, or waits */
 /* The end: from now on there is no thread that would do it later. */
 void cuda_buffers_at_once(void);

@@ -67,15 +67,39 @@ static struct timespec in_ns(int64_t ns)
 	return ts;
 }
 
+static bool is_over(struct timespec until)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec > until.tv_sec || (ts.tv_sec == until.tv_sec && ts.tv_nsec >= until.tv_nsec);
+}
+
 /* Buffers may come a little after the flush that they belong to. */
 static void wait_for_buffers(void)
 {
-	struct timespec step = { 0, 1000000 };
+	struct timespec step = { 0, 1000000 }, until = in_ns(LATE_NS);
 
-	for (int64_t waited = 0; waited < LATE_NS && !cuda_buffers_all_back(); waited += step.tv_nsec) {
+	while (!cuda_buffers_all_back() && !is_over(until)) {
 		nanosleep(&step, NULL);
 		(void)cuda_buffers_translate();
 	}
+}
+
+/* The same when nothing is enabled any more.  A call that was under way may still have asked for a buffer: all have to be back twice, a
+ * millisecond apart.  What is not back then will never be seen. */
+static void take_last_buffers(void)
+{
+	struct timespec step = { 0, 1000000 }, until = in_ns(LATE_NS);
+
+	cuda_buffers_at_once();
+	for (unsigned times = 0; times < 2 && !is_over(until);) {
+		(void)cuda_cupti.flush_all(FLUSH_FORCED);
+		(void)cuda_buffers_translate();
+		times = cuda_buffers_all_back() ? times + 1 : 0;
+		nanosleep(&step, NULL);
+	}
+	cuda_count_lost(cuda_buffers_outside()); /* at least one record each */
 }
 
 /* What was begun is left to others. */
@@ -85,9 +109,13 @@ static void stand_down(void)
 	cuda_unsubscribe();
 }
 
+/* First nothing new, then all that there is: a thread of the program that goes on meanwhile would have CUPTI ask us for buffers, and
+ * hand them over to somebody else. */
 static void let_go(void)
 {
-	stand_down();
+	cuda_kinds_disable();
+	take_last_buffers();
+	cuda_unsubscribe();
 	cuda_clock_yield();
 	atomic_store(&yielded, true);
 	inferscope_note("cuda: the program's own profiler has taken CUPTI over: what GPUs did from then on is in its trace, not in this one");
@@ -95,10 +123,14 @@ static void let_go(void)
 
 static void flush(enum wish wish)
 {
-	bool last = wish >= WISH_YIELD;
+	bool last = wish == WISH_END;
 
 	if (atomic_load(&yielded))
 		return;
+	if (wish == WISH_YIELD) {
+		let_go();
+		return;
+	}
 	(void)cuda_cupti.flush_all(last ? FLUSH_FORCED : 0);
 	if (last)
 		cuda_buffers_at_once();
@@ -107,8 +139,6 @@ static void flush(enum wish wish)
 		(void)cuda_buffers_translate(); /* with what is held back for a pass */
 	if (last)
 		wait_for_buffers();
-	if (wish == WISH_YIELD)
-		let_go();
 }
 
 /* How devices are is CUPTI's to tell where the recorder cannot ask, in the session at hand. */

@@ -588,24 +588,84 @@ print(abs(stamp.value - time.time_ns()) < 10**9)
 """
 
 
-@pytest.mark.parametrize("activities, subscribed, recorded", [(("CPU",), 39, 14), (("CPU", "CUDA"), 0, 9)])
-def test_the_programs_own_profiler_comes_first(tmp_path, activities, subscribed, recorded):
-    """As PyTorch's begins: before it listens to CUPTI, the door has let go, with all that there was until then."""
-    package = tmp_path / "torch" / "autograd"
+def record_profiler(folder, program, *arguments):
+    """A program with a package that begins as PyTorch's profiler does."""
+    package = folder / "torch" / "autograd"
     package.mkdir(parents=True)
     (package / "profiler.py").write_text(PROFILER)
     (package / "__init__.py").write_text("")
-    (tmp_path / "torch" / "__init__.py").write_text("")
-    (tmp_path / "own.py").write_text(OWN_PROFILER)
-    settings = {"LD_LIBRARY_PATH": paths("13.0"), "CUDA_HOME": "/nowhere", "PYTHONDONTWRITEBYTECODE": 1}
-    recording = record(tmp_path, *(f"{key}={value}" for key, value in settings.items()), sys.executable, tmp_path / "own.py",
-                       *activities, program="/usr/bin/env")
+    (folder / "torch" / "__init__.py").write_text("")
+    (folder / "own.py").write_text(program)
+    env, *rest = command(folder, "", PYTHONDONTWRITEBYTECODE=1)
+    return record(folder, *rest[:-1], sys.executable, folder / "own.py", *arguments, program=env)
+
+
+@pytest.mark.parametrize("activities, subscribed, recorded", [(("CPU",), 39, 14), (("CPU", "CUDA"), 0, 9)])
+def test_the_programs_own_profiler_comes_first(tmp_path, activities, subscribed, recorded):
+    """As PyTorch's begins: before it listens to CUPTI, the door has let go, with all that there was until then."""
+    recording = record_profiler(tmp_path, OWN_PROFILER, *activities)
     yielded = subscribed == 0
     assert (recording.status, recording.out) == (0, f"39\n{subscribed}\n{yielded}\n")
     assert sum(event.kind == MEMSET for event in recording.events) == recorded
     assert recording.losses == []
     notes = [note for note in recording.trace.info.get("notes", []) if note.startswith("cuda: ")]
     assert len(notes) == yielded and all("own profiler has taken CUPTI over" in note for note in notes)
+
+
+BUSY_PROFILER = """
+import ctypes, enum, json, threading, time
+from torch.autograd.profiler import profile
+cudart, cupti = ctypes.CDLL("libcudart.so.13"), ctypes.CDLL("libcupti.so.13")
+SIZE = ctypes.POINTER(ctypes.c_size_t)
+buffers, strange, seen, over = {}, [], [], threading.Event()
+
+def request(buffer, size, most):
+    memory = ctypes.create_string_buffer(1 << 16)
+    buffers[ctypes.addressof(memory)] = memory
+    buffer[0], size[0], most[0] = ctypes.addressof(memory), 1 << 16, 0
+
+def complete(context, stream, buffer, size, valid):
+    at = ctypes.c_void_p()
+    if buffer not in buffers:
+        strange.append(buffer)
+    else:
+        while cupti.cuptiActivityGetNextRecord(ctypes.c_void_p(buffer), ctypes.c_size_t(valid), ctypes.byref(at)) == 0:
+            seen.append(ctypes.c_uint32.from_address(at.value + 44).value)
+
+def launch():
+    memory = ctypes.c_void_p()
+    assert cudart.cudaMalloc(ctypes.byref(memory), 64) == 0
+    while not over.is_set():
+        assert cudart.cudaMemsetAsync(memory, 0, 64, None) == 0
+
+callbacks = (ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p)(lambda *what: None),
+             ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), SIZE, SIZE)(request),
+             ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)(complete))
+threads = [threading.Thread(target=launch) for _ in range(2)]
+for thread in threads:
+    thread.start()
+time.sleep(0.12)
+with profile(enum.Enum("Activity", "CPU CUDA").CUDA):
+    assert cupti.cuptiSubscribe(ctypes.byref(ctypes.c_void_p()), callbacks[0], None) == 0
+    assert cupti.cuptiActivityRegisterCallbacks(*callbacks[1:]) == 0 and cupti.cuptiActivityEnable(2) == 0
+    time.sleep(0.05)
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert cudart.cudaDeviceSynchronize() == 0 and cupti.cuptiActivityFlushAll(1) == 0
+print(json.dumps([len(strange), seen]))
+"""
+
+
+def test_making_way_while_threads_go_on(tmp_path):
+    """Each record goes to one of both, and no buffer of ours to the other."""
+    recording = record_profiler(tmp_path, BUSY_PROFILER)
+    strange, theirs = json.loads(recording.out)
+    assert (recording.status, strange) == (0, 0)
+    ours = [event.correlation for event in recording.events if event.kind == MEMSET]
+    true = [it for it in truth(tmp_path) if it["what"] == "set"]
+    assert Counter(ours + theirs) == Counter(it["correlation"] for it in true if it["record_start"]) and ours and theirs
+    assert recording.lost(NO_BUFFER) <= sum(not it["record_start"] for it in true)  # what had not begun is counted
 
 
 def test_no_libcupti(tmp_path):
