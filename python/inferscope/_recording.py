@@ -109,6 +109,7 @@ class _Session:
         self.tracer.link(self.recorder.runtime)
         self.tracer.flush()  # what GPUs have done until now is not ours
         self.tracer.join(self.recorder.session)
+        self.tracer.flush()  # doors that rested since the last recording are awake now
         self.calls = options.get("calls", True)
         if gpu:
             self.open_doors()  # before calls are recorded, ours among them

@@ -23,6 +23,7 @@ static struct {
 } clock_state;
 
 static _Atomic bool yielded;
+static _Atomic bool anew;
 
 static uint64_t ticks(void)
 {
@@ -80,6 +81,11 @@ static void break_line(uint64_t at)
 	clock_state.set_at = at;
 }
 
+void cuda_clock_anew(void)
+{
+	atomic_store(&anew, true);
+}
+
 void cuda_clock_look(struct runtime_thread *t)
 {
 	struct gpu_clock_pair pair;
@@ -87,6 +93,8 @@ void cuda_clock_look(struct runtime_thread *t)
 
 	if (clock_state.by_us || !read_pair(&pair))
 		return;
+	if (atomic_exchange(&anew, false))
+		break_line(pair.ticks);
 	if (!gpu_clock_ticks(&clock_state.now, pair.device, &expected))
 		expected = pair.ticks;
 	off = expected > pair.ticks ? expected - pair.ticks : pair.ticks - expected;

@@ -22,7 +22,8 @@
  * Threads of the program only ever take a buffer from the pool.  All else is
  * done by a thread of ours, twenty times a second: the whole of what has come is
  * looked at at once, so that it does not matter much in which order CUPTI hands
- * over what belongs together.
+ * over what belongs together.  While nobody records, CUPTI makes no records of
+ * work, and the thread sleeps.
  *
  * Operators and scopes are not told to CUPTI (external correlation): calls are
  * put on the track of the thread that made them, by its id, and so lie inside
@@ -123,6 +124,8 @@ struct cuda_refusal {
 	char what[160];
 };
 void cuda_kinds_enable(struct cuda_refusal *ret);
+/* Nobody records: what costs the program anything is disabled. */
+void cuda_kinds_rest(void);
 void cuda_kinds_disable(void);
 /* How devices are: wanted or not. */
 void cuda_kinds_ask_devices(bool wanted);
@@ -224,6 +227,8 @@ void cuda_names_forget(void);
 void cuda_clock_open(void);
 /* Others get what CUPTI would have told them without us: it keeps a clock that it was given. */
 void cuda_clock_yield(void);
+/* Nobody has looked for a while: the line through what was read before does not go on. */
+void cuda_clock_anew(void);
 /* A reading of CUPTI's clock beside ours, if times come from there. */
 void cuda_clock_look(struct runtime_thread *t);
 /* So many nanoseconds in ticks. */

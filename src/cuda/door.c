@@ -41,6 +41,7 @@ static struct {
 } control = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static _Atomic bool ended;   /* the program has */
 static _Atomic bool yielded; /* CUPTI is somebody else's now */
+static _Atomic bool rests;   /* nobody records, or CUPTI is somebody else's */
 
 bool cuda_is_ours(void)
 {
@@ -53,6 +54,47 @@ void cuda_count_lost(uint64_t records)
 
 	if (records && inferscope_joined() && memory->process.header)
 		atomic_fetch_add_explicit(&memory->process.header->refused_no_ring, records, memory_order_relaxed);
+}
+
+/* ---- What CUPTI tells ----------------------------------------------------------------- */
+
+/* For people: the number, and its name where CUPTI has one. */
+static void say_result(char *text, size_t size, const char *what, int result)
+{
+	const char *name = NULL;
+
+	if (!cuda_cupti.result_text || cuda_cupti.result_text(result, &name) != 0 || !name)
+		name = "no name for it";
+	snprintf(text, size, "%s of CUPTI failed with %d (%s)", what, result, name);
+}
+
+/* Without kernels there is nothing to record; without another kind the rest is. */
+static bool enable(char *why, size_t size)
+{
+	struct cuda_refusal refusal;
+	char text[NOTE_MAX_BYTES];
+
+	if (!cuda_door.sizes[KIND_KERNEL]) {
+		snprintf(why, size, "%s has records that this version does not know", cuda_cupti.path);
+		return false;
+	}
+	cuda_kinds_enable(&refusal);
+	if (!refusal.result)
+		return true;
+	say_result(why, size, "cuptiActivityEnable", refusal.result);
+	if (refusal.kernels)
+		return false;
+	snprintf(text, sizeof text, "cuda: %s are not recorded: %s", refusal.what, why);
+	inferscope_note(text);
+	return true;
+}
+
+static void tell(const char *why)
+{
+	char text[NOTE_MAX_BYTES];
+
+	snprintf(text, sizeof text, "cuda: %s", why); /* which the recorder makes a sentence of */
+	inferscope_note(text);
 }
 
 /* ---- The thread ----------------------------------------------------------------------- */
@@ -109,6 +151,18 @@ static void stand_down(void)
 	cuda_unsubscribe();
 }
 
+/* Once a session: those that begin later have nothing of CUDA either. */
+static void tell_of_other(void)
+{
+	static uint32_t told;
+	uint32_t session = atomic_load(&inferscope_runtime.generation);
+
+	if (!inferscope_joined() || session == told)
+		return;
+	told = session;
+	inferscope_note("cuda: the program's own profiler has taken CUPTI over: what GPUs did from then on is in its trace, not in this one");
+}
+
 /* First nothing new, then all that there is: a thread of the program that goes on meanwhile would have CUPTI ask us for buffers, and
  * hand them over to somebody else. */
 static void let_go(void)
@@ -118,19 +172,20 @@ static void let_go(void)
 	cuda_unsubscribe();
 	cuda_clock_yield();
 	atomic_store(&yielded, true);
-	inferscope_note("cuda: the program's own profiler has taken CUPTI over: what GPUs did from then on is in its trace, not in this one");
+	atomic_store(&rests, true);
+	tell_of_other();
 }
 
 static void flush(enum wish wish)
 {
 	bool last = wish == WISH_END;
 
-	if (atomic_load(&yielded))
-		return;
 	if (wish == WISH_YIELD) {
 		let_go();
 		return;
 	}
+	if (last && atomic_load(&rests))
+		return;
 	(void)cuda_cupti.flush_all(last ? FLUSH_FORCED : 0);
 	if (last)
 		cuda_buffers_at_once();
@@ -141,26 +196,62 @@ static void flush(enum wish wish)
 		wait_for_buffers();
 }
 
+/* Nobody records any more: what was made until now belongs nowhere.  Or somebody does again. */
+static void follow_session(void)
+{
+	bool rest = !inferscope_joined();
+	char why[320];
+
+	if (rest == atomic_exchange(&rests, rest))
+		return;
+	if (rest) {
+		cuda_kinds_rest();
+		flush(WISH_FLUSH);
+		return;
+	}
+	cuda_clock_anew();
+	if (!enable(why, sizeof why))
+		tell(why);
+}
+
 /* How devices are is CUPTI's to tell where the recorder cannot ask, in the session at hand. */
 static void ask_devices(void)
 {
-	cuda_kinds_ask_devices(inferscope_gpus_unsampled() && !atomic_load(&yielded) && !atomic_load(&ended));
+	cuda_kinds_ask_devices(inferscope_gpus_unsampled() && !atomic_load(&rests) && !atomic_load(&ended));
 }
 
-/* Until it is time, or somebody wishes something. */
+/* Until it is time, or somebody wishes something; whoever begins to record does, too. */
+static int wait_for_wish(struct timespec until)
+{
+	if (atomic_load(&rests))
+		return pthread_cond_wait(&control.changed, &control.lock);
+	return pthread_cond_timedwait(&control.changed, &control.lock, &until);
+}
+
 static enum wish next_wish(uint32_t *ret_number)
 {
 	struct timespec until = in_ns(TICK_NS);
 	enum wish wish;
 
 	pthread_mutex_lock(&control.lock);
-	while (control.granted == control.wishes && pthread_cond_timedwait(&control.changed, &control.lock, &until) == 0)
+	while (control.granted == control.wishes && wait_for_wish(until) == 0)
 		;
 	*ret_number = control.wishes;
 	wish = control.wish;
 	control.wish = WISH_NONE;
 	pthread_mutex_unlock(&control.lock);
 	return wish;
+}
+
+static void serve(enum wish wish)
+{
+	if (atomic_load(&yielded)) {
+		tell_of_other();
+		return;
+	}
+	follow_session();
+	flush(wish);
+	ask_devices();
 }
 
 static void *run(void *unused)
@@ -171,8 +262,7 @@ static void *run(void *unused)
 	(void)unused;
 	do {
 		wish = next_wish(&number);
-		flush(wish);
-		ask_devices();
+		serve(wish);
 		pthread_mutex_lock(&control.lock);
 		control.granted = number;
 		pthread_cond_broadcast(&control.done);
@@ -233,11 +323,11 @@ static void on_callback(void *user, int domain, uint32_t id, const void *data)
 	(void)user;
 	(void)data;
 	if (domain == DOMAIN_RESOURCE && (id == CONTEXT_ENDS || id == MODULE_ENDS) && cuda_is_ours() && !atomic_load(&in_vain) &&
-	    !atomic_load(&ended) && !ask_thread(WISH_FLUSH, UNLOAD_NS))
+	    !atomic_load(&ended) && !atomic_load(&rests) && !ask_thread(WISH_FLUSH, UNLOAD_NS))
 		atomic_store(&in_vain, true);
 }
 
-/* A session ends, or somebody wants to see it. */
+/* A session begins or ends, or somebody wants to see it. */
 static void flush_now(void)
 {
 	if (cuda_is_ours())
@@ -265,16 +355,6 @@ static void at_end(void)
 
 /* ---- Opening it ---------------------------------------------------------------------------- */
 
-/* For people: the number, and its name where CUPTI has one. */
-static void say_result(char *text, size_t size, const char *what, int result)
-{
-	const char *name = NULL;
-
-	if (!cuda_cupti.result_text || cuda_cupti.result_text(result, &name) != 0 || !name)
-		name = "no name for it";
-	snprintf(text, size, "%s of CUPTI failed with %d (%s)", what, result, name);
-}
-
 static void say_refusal(char *why, size_t size, int result, const char *other)
 {
 	if (result == CUPTI_ANOTHER_SUBSCRIBER && other[0])
@@ -299,27 +379,6 @@ static bool subscribe(char *why, size_t size)
 			say_refusal(why, size, rc, other);
 	}
 	return rc == 0;
-}
-
-/* Without kernels there is nothing to record; without another kind the rest is. */
-static bool enable(char *why, size_t size)
-{
-	struct cuda_refusal refusal;
-	char text[NOTE_MAX_BYTES];
-
-	if (!cuda_door.sizes[KIND_KERNEL]) {
-		snprintf(why, size, "%s has records that this version does not know", cuda_cupti.path);
-		return false;
-	}
-	cuda_kinds_enable(&refusal);
-	if (!refusal.result)
-		return true;
-	say_result(why, size, "cuptiActivityEnable", refusal.result);
-	if (refusal.kernels)
-		return false;
-	snprintf(text, sizeof text, "cuda: %s are not recorded: %s", refusal.what, why);
-	inferscope_note(text);
-	return true;
 }
 
 static void set_up(void)
@@ -377,7 +436,7 @@ static bool start_pass(char *why, size_t size)
 
 static void open_and_tell(void)
 {
-	char why[320] = "", text[NOTE_MAX_BYTES];
+	char why[320] = "";
 
 	cuda_door.pid = getpid();
 	cuda_door.opened = clock_ticks(inferscope_runtime.clock);
@@ -389,8 +448,7 @@ static void open_and_tell(void)
 		return;
 	}
 	stand_down();
-	snprintf(text, sizeof text, "cuda: %s", why); /* which the recorder makes a sentence of */
-	inferscope_note(text);
+	tell(why);
 }
 
 __attribute__((visibility("default"))) int InitializeInjection(void);

@@ -636,6 +636,76 @@ def test_cuda_a_second_time(tmp_path):
     assert check_cuda(told, truth[-3:])["doors"]["cuda"] == "open"
 
 
+THREAD = """
+    import time
+
+    def switches():
+        for task in os.listdir("/proc/self/task"):
+            with open("/proc/self/task/%s/status" % task) as file:
+                text = file.read()
+            if text.startswith("Name:\\tinferscope-gpu\\n"):
+                return text.split("voluntary_ctxt_switches:")[1].split()[0]
+"""
+
+
+@pytest.mark.parametrize("cupti, variables", [("cupti-11.8", {}), ("cupti-13.4", {"INFERSCOPE_CUDA_SHARE": "1"}),
+                                              ("cupti-12.9", {"DOUBLE_FAULT": "no_timestamp_callback"})], ids=str)
+def test_cuda_rests_between_two_recordings(tmp_path, cupti, variables):
+    """CUPTI makes no records then, and our thread sleeps; contexts that are made meanwhile are known later."""
+    told, kernels = run_cuda(THREAD + """
+    with collector:
+        check(cuda.cuInit(0))
+        first = Device(0)
+        first.work(5)
+    time.sleep(0.15)
+    asleep = switches()
+    second = Device(1)
+    for device in (first, second):
+        device.work(100)
+    time.sleep(0.15)
+    assert asleep and switches() == asleep, (asleep, switches())
+    buffer.clear()
+    with collector:
+        check(cuda.cuCtxSynchronize())
+        first.work(3)
+        second.work(2)
+    """, tmp_path, cupti, **variables)
+    check_cuda(told, kernels[-5:])
+    made = [bool(kernel["record_start"]) for kernel in kernels]
+    assert made == [True] * 5 + [False] * 200 + [True] * 5
+    calls = [json.loads(line) for line in (tmp_path / "truth").read_text().splitlines()]
+    calls = [bool(call["record_end"]) for call in calls if call["what"] == "driver" and call["name"] == "cuLaunchKernel"]
+    assert calls == made
+    waits = of_kind(told["events"], "sync")
+    assert len(waits) == 3 and len([event for event in of_kind(told["events"], "runtime_call") if event["name"] == "cuCtxSynchronize"]) == 3
+    assert told["stats"]["copies"] == 2 and sorted(told["stats"]["devices"]) == ["0", "1"]
+
+
+def test_cuda_that_the_programs_profiler_has_taken(tmp_path):
+    """A recording that begins after it says so, too."""
+    (tmp_path / "torch" / "autograd").mkdir(parents=True)
+    for name in ("__init__.py", "autograd/__init__.py"):
+        (tmp_path / "torch" / name).write_text("")
+    (tmp_path / "torch" / "autograd" / "profiler.py").write_text("class profile:\n    def _prepare_trace(self):\n        pass\n")
+    told, _ = run_cuda("""
+    import enum, sys
+    from inferscope import Profiler
+    sys.path.insert(0, %r)
+    from torch.autograd.profiler import profile
+    with Profiler():
+        check(cuda.cuInit(0))
+        device = Device(0)
+        device.work(5)
+        theirs = profile()
+        theirs.kineto_activities = {enum.Enum("Activity", "CPU CUDA").CUDA}
+        theirs._prepare_trace()
+    with collector:
+        device.work(3)
+    """ % str(tmp_path), tmp_path)
+    assert told["stats"]["kernels"] == 0
+    assert len([text for text in told["stats"]["warnings"] if "own profiler has taken CUPTI over" in text]) == 1, told["stats"]["warnings"]
+
+
 def test_cuda_under_run(tmp_path):
     told, truth = run_cuda("""
     check(cuda.cuInit(0))
