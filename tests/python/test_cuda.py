@@ -28,6 +28,8 @@ SHORT_NS = 10000  # queries below this are left out
 KERNEL, H2D, D2H, D2D, MEMSET, SYNC, CALL, ALLOC, FREE, PAIR = 11, 12, 13, 14, 15, 16, 10, 7, 8, 20
 THREAD, STREAM, PROCESS_WIDE, DEVICE_WIDE, STATES, HOST = 1, 2, 4, 5, 6, 7
 NO_BUFFER = 3
+FLUSH_NS, RECORDS = 50_000_000, 32  # from one flush to the next, and in a buffer while there are few
+DELIVERY_NS = 20_000_000            # what a flush takes, with the wait for a processor of a busy machine
 WORK = {"kernel", "copy", "set"}
 COPY_KINDS = {1: H2D, 2: D2H, 8: D2D, 9: D2D, 10: D2D}
 NAMES = {"_Z10busy_300usPf": "busy_300us(float*)", "_Z10busy_5us_vPf": "busy_5us_v(float*)"}
@@ -731,26 +733,44 @@ def test_work_that_does_not_end(tmp_path):
     assert [run.recording.name(event) for event in run.events(CALL)][-1] == "cuLaunchKernel"
 
 
-def test_exit_without_goodbye(tmp_path):
-    run = Run(tmp_path, "double-runtime-program", "exit", DOUBLE_DEVICES=2)
+@pytest.mark.parametrize("pause", [0, 120])
+def test_exit_without_goodbye(tmp_path, pause):
+    """No handler runs: what there was at the last flush is there, whole and right; after a pause that is everything."""
+    run = Run(tmp_path, "double-runtime-program", "exit", pause, DOUBLE_DEVICES=2)
     assert (run.recording.status, run.recording.out) == (0, "ok\n")
+    if pause:
+        run.check()
+        assert len(run.events(KERNEL)) == 2 * 40 + 15
+    else:
+        assert not Counter(key[2:] for key in run.work().elements()) - Counter(key[2:] for key in run.true_work().elements())
+        assert not run.calls() - sum(run.true_calls(), Counter())
 
 
-def test_killed_in_the_middle(tmp_path):
-    program, *rest = command(tmp_path, "double-clock", 100000, 2)
-    path = tmp_path / "trace.sbt"
+@pytest.mark.parametrize("between", [2, 300])
+def test_killed_in_the_middle(tmp_path, between):
+    """What ended before the last flush is there, unless it shares a buffer with what still ran then; calls come a flush later."""
+    program, *rest = command(tmp_path, "double-clock", 100000, between)
+    path, kernels = tmp_path / "trace.sbt", 600 // between
     with subprocess.Popen([INFERSCOPE, "run", "--trace", path, "--", program, *rest], start_new_session=True) as process:
-        while not (tmp_path / "truth").exists() or len(truth_so_far(tmp_path)) < 500:
-            time.sleep(0.05)
-        pid = truth_so_far(tmp_path)[0]["pid"]
-        os.kill(pid, signal.SIGKILL)
+        while not (tmp_path / "truth").exists() or len(kernels_so_far(tmp_path)) < kernels:
+            time.sleep(0.01)
+        if between == 300:  # nothing runs
+            time.sleep((FLUSH_NS + DELIVERY_NS) / 1e9)
+        os.kill(truth_so_far(tmp_path)[0]["pid"], signal.SIGKILL)
         killed = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
         process.wait(timeout=PATIENCE)
-    trace = sbt.read(path)
+    trace, true = sbt.read(path), kernels_so_far(tmp_path)
     assert trace.violations == [] and trace.info["signal"] == signal.SIGKILL
-    seen = {event.correlation for event in trace.events if event.kind == KERNEL}
-    before = {it["correlation"] for it in truth_so_far(tmp_path) if it["what"] == "kernel" and it["end"] < killed - 150_000_000}
-    assert len(before) > 50 and before <= seen
+    shared = RECORDS / 4 * (true[-1]["end"] - true[0]["end"]) / (len(true) - 1) if between == 2 else 0  # four records a kernel
+    bound = FLUSH_NS + DELIVERY_NS + shared
+    for kind, missing in ((KERNEL, bound), (CALL, bound + FLUSH_NS)):
+        seen = {event.correlation for event in trace.events if event.kind == kind}
+        before = {it["correlation"] for it in true if it["end"] < killed - missing}
+        assert len(before) >= kernels / 3 and before <= seen
+
+
+def kernels_so_far(folder):
+    return [it for it in truth_so_far(folder) if it["what"] == "kernel"]
 
 
 def truth_so_far(folder):

@@ -101,7 +101,9 @@ int main(int argc, char **argv)
 	graph();
 	puts("ok");
 	fflush(stdout);
-	if (argc > 1 && strcmp(argv[1], "exit") == 0)
+	if (argc > 1 && strcmp(argv[1], "exit") == 0) {
+		usleep(argc > 2 ? (useconds_t)atoi(argv[2]) * 1000 : 0);
 		_exit(0);
+	}
 	return 0;
 }
