@@ -255,7 +255,7 @@ static void translate(struct runtime_thread *t, uint32_t place)
 	for (; next(&w, &r, &kind); count++)
 		if (place < BUFFERS && r.size)
 			cuda_records_emit(t, r, kind);
-	cuda_count_lost(w.unreadable + (place < BUFFERS ? 0 : count));
+	gpu_count_lost(w.unreadable + (place < BUFFERS ? 0 : count));
 }
 
 /* ---- All that has come ----------------------------------------------------------------- */
@@ -280,7 +280,7 @@ static void ask_dropped(void *context, uint32_t stream)
 	size_t dropped = 0;
 
 	if (cuda_dropped(context, stream, &dropped) == 0)
-		cuda_count_lost(dropped);
+		gpu_count_lost(dropped);
 }
 
 static void translate_all(struct runtime_thread *t)

@@ -177,7 +177,7 @@ void cuda_calls_take(struct runtime_thread *t, struct record r, unsigned kind)
 	struct gpu_work times;
 
 	if (!cuda_times(record_u64(r, AT_API_START), record_u64(r, AT_API_END), &times)) {
-		cuda_count_lost(1);
+		gpu_count_lost(1);
 		return;
 	}
 	c.begin = times.begin;

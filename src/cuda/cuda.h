@@ -143,7 +143,6 @@ extern struct cuda_door cuda_door;
 bool cuda_is_ours(void);
 
 /* So many records that CUPTI made, or should have made, will never be events. */
-void cuda_count_lost(uint64_t records);
 
 /* ---- buffers.c ---- */
 

@@ -48,14 +48,6 @@ bool cuda_is_ours(void)
 	return cuda_door.pid == getpid();
 }
 
-void cuda_count_lost(uint64_t records)
-{
-	struct ring_memory *memory = inferscope_runtime.memory;
-
-	if (records && inferscope_joined() && memory->process.header)
-		atomic_fetch_add_explicit(&memory->process.header->refused_no_ring, records, memory_order_relaxed);
-}
-
 /* ---- What CUPTI tells ----------------------------------------------------------------- */
 
 /* For people: the number, and its name where CUPTI has one. */
@@ -141,7 +133,7 @@ static void take_last_buffers(void)
 		times = cuda_buffers_all_back() ? times + 1 : 0;
 		nanosleep(&step, NULL);
 	}
-	cuda_count_lost(cuda_buffers_outside()); /* at least one record each */
+	gpu_count_lost(cuda_buffers_outside()); /* at least one record each */
 }
 
 /* What was begun is left to others. */

@@ -44,7 +44,7 @@ void cuda_environment_emit(struct runtime_thread *t, struct record r)
 	if (!device)
 		return;
 	if (!cuda_time(record_u64(r, AT_ENVIRONMENT_TIME), &time)) {
-		cuda_count_lost(1);
+		gpu_count_lost(1);
 		return;
 	}
 	for (size_t i = 0; i < NUMBERS; i++) {

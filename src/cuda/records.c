@@ -110,7 +110,7 @@ struct where {
 static bool take_times(struct gpu_work *work, struct map *m, uint64_t start, uint64_t end)
 {
 	if (!cuda_times(start, end, work)) {
-		cuda_count_lost(1);
+		gpu_count_lost(1);
 		return false;
 	}
 	if (end == 0)
@@ -210,7 +210,7 @@ static void emit_sync(struct runtime_thread *t, struct record r)
 
 	type = type < SYNCS ? type : 0;
 	if (!cuda_times(record_u64(r, AT_SYNC_START), record_u64(r, AT_SYNC_END), &work)) {
-		cuda_count_lost(1);
+		gpu_count_lost(1);
 		return;
 	}
 	work.name = fixed_name(t, &ids[type], names[type]);
@@ -238,7 +238,7 @@ static void emit_overhead(struct runtime_thread *t, struct record r)
 
 	place = place < OVERHEADS ? place : 0;
 	if (!cuda_times(record_u64(r, AT_OVERHEAD_START), record_u64(r, AT_OVERHEAD_END), &work)) {
-		cuda_count_lost(1);
+		gpu_count_lost(1);
 		return;
 	}
 	if ((place == OVERHEAD_FLUSH || place == OVERHEAD_REQUEST) && work.duration < cuda_clock_ticks(SHORT_NS))
@@ -263,7 +263,7 @@ static void emit_memory(struct runtime_thread *t, struct record r)
 	char text[48];
 
 	if (!cuda_time(record_u64(r, AT_MEMORY_TIME), &memory.time)) {
-		cuda_count_lost(1);
+		gpu_count_lost(1);
 		return;
 	}
 	snprintf(text, sizeof text, "CUDA memory (%s)", memory_name(kind));
@@ -286,7 +286,7 @@ static void emit_pool(struct runtime_thread *t, struct record r)
 
 	operation = operation < 4 ? operation : 0;
 	if (!cuda_time(record_u64(r, AT_POOL_TIME), &memory.time)) {
-		cuda_count_lost(1);
+		gpu_count_lost(1);
 		return;
 	}
 	memory.name = fixed_name(t, &ids[operation], names[operation]);
