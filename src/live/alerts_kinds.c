@@ -167,7 +167,12 @@ static void judge_gpu_memory(struct live_alerts *a, const struct alert_kind *kin
 	}
 }
 
-/* Only while steps go on: a GPU that nobody asks anything of is idle for a reason. */
+/* A GPU that nobody asks anything of is idle for a reason. */
+static bool steps_go_on(const struct live_snapshot *s)
+{
+	return runs(s) && s->steps.known && s->steps.count >= STEPS_USUAL && s->steps.rate > 0 && !s->steps.idle;
+}
+
 static void judge_gpu_idle(struct live_alerts *a, const struct alert_kind *kind, const struct live_snapshot *s)
 {
 	double kept = s->interval_s > 0 ? exp(-s->interval_s / GPU_FADE_S) : 1;
@@ -175,6 +180,7 @@ static void judge_gpu_idle(struct live_alerts *a, const struct alert_kind *kind,
 	for (uint32_t i = 0; i < gpus_of(s); i++) {
 		const struct live_gpu *gpu = &s->gpus[i];
 		struct alert_sight sight = { .threshold = GPU_BUSY, .severity = LIVE_WARNING };
+		bool wanted = steps_go_on(s) && gpu->program_bytes > 0;
 		char subject[16];
 
 		if (isnan(gpu->utilization))
@@ -183,9 +189,8 @@ static void judge_gpu_idle(struct live_alerts *a, const struct alert_kind *kind,
 		snprintf(subject, sizeof subject, "GPU %u", i);
 		sight.subject = subject;
 		sight.value = a->idle[i];
-		sight.holds = a->idle[i] < GPU_BUSY && runs(s) && s->steps.known && s->steps.count >= STEPS_USUAL && s->steps.rate > 0 &&
-			      !s->steps.idle && gpu->program_bytes > 0;
-		sight.gone = a->idle[i] > GPU_BUSY + CLEARLY || !sight.holds;
+		sight.holds = wanted && a->idle[i] < GPU_BUSY;
+		sight.gone = !wanted || a->idle[i] > GPU_BUSY + CLEARLY;
 		SAY(&sight, "%s is busy for %.0f %% of the time only, while steps go on", subject, 100 * a->idle[i]);
 		alert_see(a, kind, &sight);
 	}

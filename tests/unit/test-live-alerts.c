@@ -329,6 +329,30 @@ static void an_idle_gpu_is_told_while_steps_go_on(void **state)
 	assert_int_equal(begun_in_all(), 1);
 }
 
+/* Around the threshold, up to where it is not clearly busy: said once; it ends with the steps. */
+static void a_gpu_that_is_nearly_busy_is_told_once(void **state)
+{
+	(void)state;
+	start();
+	for (; snapshot.run_s < 400; step_time()) {
+		double t = snapshot.run_s;
+
+		make_steady(4 * GB, 0.2);
+		snapshot.gpu_count = 1;
+		snapshot.gpus[0] = (struct live_gpu){ .memory_total_bytes = 80 * GB, .memory_used_bytes = 40 * GB, .program_bytes = 39 * GB };
+		snapshot.gpus[0].utilization = t < 60 ? 0.85 : fmod(t, 100) < 50 ? 0.24 : 0.33;
+		if (t > 350)
+			snapshot.steps.rate = 0;
+		judge();
+		if (t > 150 && t < 350 && snapshot.active_alerts != 1)
+			fail();
+	}
+	assert_int_equal(of("gpu_idle")->begun, 1);
+	assert_int_equal(of("gpu_idle")->ended, 1);
+	assert_true(of("gpu_idle")->last_end_s > 360 && of("gpu_idle")->last_end_s < 361);
+	assert_int_equal(begun_in_all(), 1);
+}
+
 static void the_rest_is_told(void **state)
 {
 	(void)state;
@@ -528,6 +552,7 @@ int main(void)
 		cmocka_unit_test_teardown(waiting_for_input_is_told, end),
 		cmocka_unit_test_teardown(full_gpu_memory_is_told_for_its_gpu, end),
 		cmocka_unit_test_teardown(an_idle_gpu_is_told_while_steps_go_on, end),
+		cmocka_unit_test_teardown(a_gpu_that_is_nearly_busy_is_told_once, end),
 		cmocka_unit_test_teardown(the_rest_is_told, end),
 		cmocka_unit_test_teardown(deaths_of_processes, end),
 		cmocka_unit_test_teardown(the_end_of_the_program_ends_alerts, end),
