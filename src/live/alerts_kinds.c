@@ -356,19 +356,34 @@ static void judge_deaths(struct live_alerts *a, const struct alert_kind *kind, c
 	}
 }
 
-static void judge_death(struct live_alerts *a, const struct alert_kind *kind, const struct live_snapshot *s)
+/* A shell ends with 128 and the signal that has killed its last command, and hides its death; others end so for reasons of their own:
+ * no more is said than what was seen, and only where a signal is meant that nobody sends to end a program. */
+static bool looks_killed(const struct live_snapshot *s)
 {
-	int number = s->state == LIVE_ENDED && s->exit_status > 128 && s->exit_status <= 128 + 64 ? s->exit_status - 128 : 0;
-	struct alert_sight sight = { .subject = "", .holds = number > 0, .gone = number == 0, .value = number, .threshold = 0,
-				     .severity = LIVE_CRITICAL };
+	return s->exit_status > 128 && signal_name(s->exit_status - 128)[0];
+}
+
+static void judge_program(struct live_alerts *a, const struct alert_kind *kind, const struct live_snapshot *s)
+{
+	int number = s->state == LIVE_ENDED && !is_asked_for(s->exit_signal) ? s->exit_signal : 0;
+	bool other = s->state == LIVE_ENDED && s->exit_signal == 0 && looks_killed(s);
+	struct alert_sight sight = { .subject = "", .holds = number > 0 || other, .gone = number == 0 && !other,
+				     .value = other ? s->exit_status : number, .severity = other ? LIVE_WARNING : LIVE_CRITICAL };
 	char by[32];
 
+	if (other)
+		SAY(&sight, "The program exited with status %d, as a shell does when one of its commands was killed by %s", s->exit_status,
+		    signal_text(by, s->exit_status - 128));
+	else
+		SAY(&sight, "The program was killed by %s", signal_text(by, number));
+	alert_see(a, kind, &sight);
+}
+
+static void judge_death(struct live_alerts *a, const struct alert_kind *kind, const struct live_snapshot *s)
+{
 	judge_oom(a, kind, s);
 	judge_deaths(a, kind, s);
-	if (is_asked_for(number))
-		return;
-	SAY(&sight, "The program was killed by %s", signal_text(by, number));
-	alert_see(a, kind, &sight);
+	judge_program(a, kind, s);
 }
 
 /* ---- All of them ------------------------------------------------------------------------ */

@@ -238,7 +238,15 @@ static void begin(struct live *live, pid_t pid)
 	live->due_ns = live->begin_ns + FIRST_NS;
 }
 
-static void end(struct live *live, int exit_status)
+/* status: of wait(); NULL: not known. */
+static void fill_ending(struct live_snapshot *s, const int *status)
+{
+	s->state = LIVE_ENDED;
+	s->exit_signal = status && WIFSIGNALED(*status) ? WTERMSIG(*status) : 0;
+	s->exit_status = !status ? -1 : s->exit_signal ? 128 + s->exit_signal : WEXITSTATUS(*status);
+}
+
+static void end(struct live *live, const int *status)
 {
 	struct live_snapshot *s = live->snapshot;
 
@@ -247,8 +255,7 @@ static void end(struct live *live, int exit_status)
 	s->sequence++;
 	s->realtime_ns = read_clock(CLOCK_REALTIME);
 	s->run_s = (double)(now_ns() - live->begin_ns) / 1e9;
-	s->state = LIVE_ENDED;
-	s->exit_status = exit_status;
+	fill_ending(s, status);
 	s->death_count = 0;
 	if (live->outside)
 		live_outside_end(live->outside, s);
@@ -330,11 +337,11 @@ static bool onlooker_stopped(void *arg)
 	return true;
 }
 
-static void onlooker_end(void *arg, int exit_status)
+static void onlooker_end(void *arg)
 {
 	struct live *live = arg;
 
-	end(live, exit_status);
+	end(live, live->target && live->target->ended ? &live->target->status : NULL);
 	live_actions_detach(live->actions);
 }
 
@@ -472,14 +479,13 @@ static void top_wait(struct top *top)
 	top->done = top->done || top->ended || fds[2].revents;
 }
 
-/* As a shell says it; -1: nobody tells us, who are not its parent. */
-static int exit_status_of(const struct top *top)
+/* It may be that nobody tells us, who are not its parent. */
+static void top_end(const struct top *top)
 {
 	int status;
+	bool known = process_end_status(top->pid_fd, top->stat_fd, &status) == 0;
 
-	if (process_end_status(top->pid_fd, top->stat_fd, &status) != 0)
-		return -1;
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	end(top->live, known ? &status : NULL);
 }
 
 int live_top(struct live *live, pid_t pid, struct error *err)
@@ -498,7 +504,7 @@ int live_top(struct live *live, pid_t pid, struct error *err)
 		top_wait(&top);
 	}
 	if (rc == 0 && top.ended)
-		end(live, exit_status_of(&top));
+		top_end(&top);
 	else if (live->show)
 		live_show_end(live->show);
 	live_outside_free(live->outside); /* which borrows the watch */

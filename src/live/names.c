@@ -17,6 +17,7 @@ NAMES(program) = {
 	FIELD(snapshot, pid, LIVE_I32),
 	FIELD(snapshot, state, LIVE_STATE_OF),
 	FIELD(snapshot, exit_status, LIVE_I32),
+	FIELD(snapshot, exit_signal, LIVE_I32),
 	FIELD(snapshot, gpu_source, LIVE_STRING),
 	FIELD(snapshot, processes_left_out, LIVE_U32),
 	FIELD(snapshot, threads_left_out, LIVE_U32),

@@ -186,7 +186,8 @@ struct live_snapshot {
 	char command[LIVE_COMMAND];
 	pid_t pid;
 	uint8_t state;       /* enum live_state */
-	int32_t exit_status; /* when ended; -1: not known */
+	int32_t exit_status; /* when ended, as a shell says it; -1: not known */
+	int32_t exit_signal; /* that has killed it; 0: none, or not known */
 	struct live_cpu cpu;
 	struct live_memory memory;
 	struct live_io io;

@@ -413,7 +413,7 @@ static void end_looking_on(const struct recorder *r)
 	const struct recorder_onlooker *onlooker = r->options->onlooker;
 
 	if (onlooker)
-		onlooker->end(onlooker->arg, r->has_target ? target_exit_status(&r->target) : -1);
+		onlooker->end(onlooker->arg);
 }
 
 static void stop_along(struct recorder *r)

@@ -174,6 +174,17 @@ def test_top_tells_of_the_process_itself(sent, told):
     assert ("alert critical process_died: The program was killed by signal 9, SIGKILL" in said) == told and ("alert" in said.replace("alerts", "")) == told
 
 
+@pytest.mark.parametrize("end,severity,text", [
+    ("os.kill(os.getpid(), 9)", "critical", "The program was killed by signal 9, SIGKILL"),
+    ("os._exit(137)", "warning", "The program exited with status 137, as a shell does when one of its commands was killed by signal 9, SIGKILL"),
+    ("os._exit(150)", None, None)])
+def test_how_the_program_ends(tmp_path, end, severity, text):
+    status, _ = monitor(tmp_path, f"import os; {end}")
+    begun = [alert for alert in alerts_of(tmp_path / "trace.sbt") if alert["phase"] == "begin"]
+    assert status == (150 if text is None else 137)
+    assert [(alert["kind"], alert["severity"], alert["text"]) for alert in begun] == ([("process_died", severity, text)] if text else [])
+
+
 GPU_FILLS = """
 import ctypes, time
 assert ctypes.CDLL("libcuda.so.1").cuInit(0) == 0

@@ -433,12 +433,46 @@ static void the_end_of_the_program_ends_alerts(void **state)
 	assert_int_equal(snapshot.alerts[0].severity, LIVE_CRITICAL);
 	snapshot.state = LIVE_ENDED;
 	snapshot.exit_status = 139;
+	snapshot.exit_signal = SIGSEGV;
 	judge();
 	assert_int_equal(snapshot.active_alerts, 0);
 	assert_int_equal(of("memory_high")->ended, 1);
 	assert_int_equal(of("process_died")->begun, 1);
 	assert_int_equal(of("process_died")->ended, 1);
-	assert_non_null(strstr(of("process_died")->alert.text, "SIGSEGV"));
+	assert_int_equal(of("process_died")->alert.severity, LIVE_CRITICAL);
+	assert_string_equal(of("process_died")->alert.text, "The program was killed by signal 11, SIGSEGV");
+}
+
+/* What is said of a program that has ended so; "": nothing. */
+static const char *said_of(int status, int number)
+{
+	start();
+	snapshot.state = LIVE_ENDED;
+	snapshot.exit_status = status;
+	snapshot.exit_signal = number;
+	judge();
+	live_alerts_free(alerts);
+	alerts = NULL;
+	return of("process_died")->begun ? of("process_died")->alert.text : "";
+}
+
+/* Only wait() knows who was killed: a status above 128 is a number like others. */
+static void a_status_is_no_signal(void **state)
+{
+	(void)state;
+	assert_string_equal(said_of(137, SIGKILL), "The program was killed by signal 9, SIGKILL");
+	assert_string_equal(said_of(138, SIGUSR1), "The program was killed by signal 10");
+	assert_string_equal(said_of(143, SIGTERM), "");
+	assert_string_equal(said_of(137, 0), "The program exited with status 137, as a shell does when one of its commands was killed by signal 9, SIGKILL");
+	assert_int_equal(of("process_died")->alert.severity, LIVE_WARNING);
+	assert_true(of("process_died")->alert.value == 137);
+	assert_string_equal(said_of(130, 0), "");
+	assert_string_equal(said_of(138, 0), "");
+	assert_string_equal(said_of(150, 0), "");
+	assert_string_equal(said_of(192, 0), "");
+	assert_string_equal(said_of(255, 0), "");
+	assert_string_equal(said_of(0, 0), "");
+	assert_string_equal(said_of(-1, 0), "");
 }
 
 static void an_alert_that_comes_again_counts(void **state)
@@ -556,6 +590,7 @@ int main(void)
 		cmocka_unit_test_teardown(the_rest_is_told, end),
 		cmocka_unit_test_teardown(deaths_of_processes, end),
 		cmocka_unit_test_teardown(the_end_of_the_program_ends_alerts, end),
+		cmocka_unit_test_teardown(a_status_is_no_signal, end),
 		cmocka_unit_test_teardown(an_alert_that_comes_again_counts, end),
 		cmocka_unit_test_teardown(rules_are_sql_over_the_snapshot, end),
 		cmocka_unit_test_teardown(a_rule_that_fails_is_told_once, end),
