@@ -35,7 +35,7 @@ struct live_settings {
 		OPTION_LIST(0, "alert", "NAME:EXPRESSION", &(s)->rules,                                                  \
 			    "alert when this SQL expression over the names of /api is true; may be given several times"), \
 		OPTION_LIST(0, "on-alert", "KIND=ACTION", &(s)->actions,                                                 \
-			    "what to do when such an alert begins or ends: log:FILE, command:COMMAND or snapshot[:SECONDS]; KIND may have * in it"), \
+			    "what to do when such an alert begins, becomes worse or ends: log:FILE, command:COMMAND or snapshot[:SECONDS]; KIND may have * in it"), \
 		OPTION_REAL(0, "memory-threshold", "SHARE", &(s)->alerts.memory, 0.01, 1,                                \
 			    "alert when more than this share of the memory is used; 0.8 unless given"),                  \
 		OPTION_REAL(0, "gpu-threshold", "SHARE", &(s)->alerts.gpu_memory, 0.01, 1, "likewise of a GPU's memory; 0.9 unless given")

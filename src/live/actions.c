@@ -30,7 +30,7 @@ struct action_state {
 	struct live_action action;
 	int log_fd; /* -1: none */
 	struct action_child child;
-	struct live_alert waiting; /* a copy is made with the next tick, when the alert is in the trace; number 0: none */
+	struct live_alert waiting; /* for the next tick: a copy, when the alert is in the trace, or what became worse; number 0: none */
 };
 
 struct live_actions {
@@ -224,7 +224,7 @@ static void write_line(const struct action_state *state, const struct live_alert
 	action_safe_text(alert->subject, subject, sizeof subject);
 	action_safe_text(alert->text, text, sizeof text);
 	strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &tm));
-	n = snprintf(line, sizeof line, "%s %s %s %s%s%s%s #%llu %s\n", when, alert->active ? "begin" : "end", live_severity_name(alert->severity),
+	n = snprintf(line, sizeof line, "%s %s %s %s%s%s%s #%llu %s\n", when, live_phase_name(alert), live_severity_name(alert->severity),
 		     alert->kind, subject[0] ? " [" : "", subject, subject[0] ? "]" : "", (unsigned long long)alert->number, text);
 	n = n < (int)sizeof line ? n : (int)sizeof line - 1;
 	if (write(state->log_fd, line, (size_t)n) != n)
@@ -237,6 +237,10 @@ static void run_command(struct action_state *state, const struct live_alert *ale
 
 	if (!alert->active)
 		return;
+	if (action_child_runs(&state->child) && alert->worse_s > 0) {
+		state->waiting = *alert;
+		return;
+	}
 	if (action_child_runs(&state->child)) {
 		log_info("the command for an alert still runs, and is not started again kind=%s", alert->kind);
 		return;
@@ -257,21 +261,30 @@ void live_actions_take(struct live_actions *a, const struct live_alert *alert)
 			write_line(state, alert);
 		else if (state->action.sort == LIVE_ACTION_COMMAND)
 			run_command(state, alert);
-		else if (alert->active && a->source.partial[0] && !state->waiting.number)
+		else if (alert->active && !(alert->worse_s > 0) && a->source.partial[0] && !state->waiting.number)
 			state->waiting = *alert;
 	}
 }
 
-static void start_copy(struct live_actions *a, struct action_state *state)
+static void start_copy(struct live_actions *a, struct action_state *state, const struct live_alert *alert)
 {
-	int rc;
+	int rc = a->source.partial[0] ? action_snapshot(&state->child, &a->source, alert->number, state->action.seconds) : 0;
+
+	if (rc != 0)
+		log_warn("cannot copy the last seconds of the trace error=%s", strerror(-rc));
+}
+
+static void start_waiting(struct live_actions *a, struct action_state *state)
+{
+	struct live_alert alert = state->waiting;
 
 	if (action_child_runs(&state->child))
 		return;
-	rc = action_snapshot(&state->child, &a->source, state->waiting.number, state->action.seconds);
-	if (rc != 0)
-		log_warn("cannot copy the last seconds of the trace error=%s", strerror(-rc));
 	state->waiting.number = 0;
+	if (state->action.sort == LIVE_ACTION_COMMAND)
+		run_command(state, &alert);
+	else
+		start_copy(a, state, &alert);
 }
 
 void live_actions_tick(struct live_actions *a)
@@ -279,8 +292,8 @@ void live_actions_tick(struct live_actions *a)
 	for (size_t i = 0; a && i < a->count; i++) {
 		struct action_state *state = &a->list[i];
 
-		if (state->waiting.number && a->source.partial[0])
-			start_copy(a, state);
+		if (state->waiting.number)
+			start_waiting(a, state);
 		if (state->child.pid == 0 || !action_child_runs(&state->child) || action_now_ns() < state->child.deadline_ns)
 			continue;
 		log_warn("what was started for an alert takes too long, and is ended kinds=%s", state->action.kinds);

@@ -1,5 +1,5 @@
 /*
- * actions.h - what is done when an alert begins or ends: a line in a file, a command, a copy of the last seconds of the trace.
+ * actions.h - what is done when an alert begins, becomes worse or ends: a line in a file, a command, a copy of the last seconds of the trace.
  *
  *      live_action_parse(&list[i], "stall=command:notify-send stalled", &err);
  *      live_actions_new(&actions, list, count, &err);

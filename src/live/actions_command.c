@@ -1,5 +1,5 @@
 /*
- * actions_command.c - a command that is run when an alert begins.
+ * actions_command.c - a command that is run when an alert begins or becomes worse.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "live/actions_state.h"
 #include "live/names.h"
 
-#define VARIABLES 9u
+#define VARIABLES 10u
 #define VARIABLE_SIZE (3 * LIVE_TEXT + 64)
 #define PREFIX "INFERSCOPE_ALERT_"
 
@@ -63,7 +63,8 @@ static void describe(char (*out)[VARIABLE_SIZE], const struct live_alert *alert)
 	put_text(out[5], "ADVICE", alert->advice);
 	put_number(out[6], "VALUE", alert->value);
 	put_number(out[7], "THRESHOLD", alert->threshold);
-	put_number(out[8], "TIME", alert->begin_s);
+	put_number(out[8], "TIME", alert->worse_s > 0 ? alert->worse_s : alert->begin_s);
+	put_text(out[9], "PHASE", live_phase_name(alert));
 }
 
 /* Ours, without what an alert around us may have left there, and the alert's; the caller frees it. */

@@ -43,7 +43,7 @@ static int describe(struct buffer *map, const struct live_alert *alert)
 
 	rc = rc ? rc : put_text(map, "kind", alert->kind);
 	rc = rc ? rc : put_text(map, "subject", alert->subject);
-	rc = rc ? rc : put_text(map, "phase", alert->active ? "begin" : "end");
+	rc = rc ? rc : put_text(map, "phase", live_phase_name(alert));
 	rc = rc ? rc : put_text(map, "severity", live_severity_name(alert->severity));
 	rc = rc ? rc : put_text(map, "text", alert->text);
 	rc = rc ? rc : put_text(map, "advice", alert->advice);

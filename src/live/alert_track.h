@@ -14,7 +14,7 @@ struct live_alert_track {
 	uint32_t track; /* plus one; 0: not made yet */
 };
 
-/* The alert has begun (alert->active) or ended just now. */
+/* The alert has begun, become worse or ended just now (live_phase_name()). */
 int live_alert_track_write(struct live_alert_track *track, const struct live_alert *alert, struct error *err);
 
 #endif

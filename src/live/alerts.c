@@ -87,8 +87,6 @@ static void update(struct alert_state *state, const struct alert_sight *sight)
 
 	alert->value = sight->value;
 	alert->threshold = sight->threshold;
-	if (sight->severity > alert->severity)
-		alert->severity = sight->severity;
 	copy_text(alert->text, sizeof alert->text, sight->text);
 }
 
@@ -98,7 +96,10 @@ static void begin(struct live_alerts *a, struct alert_state *state, const struct
 	state->times++;
 	state->gone = false;
 	state->gone_s = 0;
-	state->alert = (struct live_alert){ .number = ++a->begun, .active = true, .begin_s = a->now, .end_s = NAN, .times = state->times };
+	state->worse = false;
+	state->worse_s = 0;
+	state->alert = (struct live_alert){ .number = ++a->begun, .severity = sight->severity, .active = true, .begin_s = a->now,
+					    .end_s = NAN, .worse_s = NAN, .times = state->times };
 	copy_text(state->alert.kind, sizeof state->alert.kind, state->kind->name);
 	copy_text(state->alert.subject, sizeof state->alert.subject, state->subject);
 	copy_text(state->alert.advice, sizeof state->alert.advice, state->kind->advice);
@@ -150,6 +151,20 @@ static bool lasts(double *seconds, bool *before, bool now, double passed, double
 	return now && *seconds >= wanted;
 }
 
+/* A severity that has risen, for as long as a beginning takes, is told; one that falls is not: what was critical once was. */
+static void note_rise(struct live_alerts *a, struct alert_state *state, const struct alert_sight *sight, double passed)
+{
+	bool worse = sight->holds && sight->severity > state->alert.severity;
+
+	if (!lasts(&state->worse_s, &state->worse, worse, passed, state->kind->hold_s))
+		return;
+	state->worse = false;
+	state->worse_s = 0;
+	state->alert.severity = sight->severity;
+	state->alert.worse_s = a->now;
+	tell(a, &state->alert);
+}
+
 static void look_at(struct live_alerts *a, struct alert_state *state, const struct alert_sight *sight)
 {
 	double passed = a->now > state->seen ? a->now - state->seen : 0;
@@ -157,6 +172,8 @@ static void look_at(struct live_alerts *a, struct alert_state *state, const stru
 	state->seen = a->now;
 	if (state->active && sight->holds)
 		update(state, sight);
+	if (state->active)
+		note_rise(a, state, sight, passed);
 	if (!state->active && lasts(&state->held_s, &state->holds, sight->holds, passed, state->kind->hold_s))
 		begin(a, state, sight);
 	else if (state->active && lasts(&state->gone_s, &state->gone, sight->gone, passed, state->kind->gone_s))

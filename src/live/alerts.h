@@ -1,11 +1,11 @@
 /*
- * alerts.h - what is alarming about a snapshot: begun once, ended once.
+ * alerts.h - what is alarming about a snapshot: begun once, ended once, and told when it becomes worse.
  *
  *      struct live_alerts *alerts;
  *      live_alerts_new(&alerts, &options, &err);
  *      live_alerts_judge(alerts, snapshot);    every interval; fills snapshot->alerts
  *      while (live_alerts_next(alerts, &alert))
- *              what begins (alert.active) and what ends: actions.h, alert_track.h, lines.h
+ *              what begins, becomes worse and ends (live_phase_name()): actions.h, alert_track.h, lines.h
  *
  * A condition must hold for a while before it is an alert and must be gone for a
  * while, and clearly, before the alert has ended.  Time is that of the
@@ -41,7 +41,7 @@ int live_alerts_new(struct live_alerts **ret, const struct live_alert_options *o
 void live_alerts_free(struct live_alerts *alerts);
 void live_alerts_judge(struct live_alerts *alerts, struct live_snapshot *snapshot);
 
-/* An alert that began or ended with the last judging; false when there is no more.  Each is told once. */
+/* An alert that began, rose in severity or ended with the last judging; false when there is no more.  Each is told once. */
 bool live_alerts_next(struct live_alerts *alerts, struct live_alert *ret);
 
 #endif

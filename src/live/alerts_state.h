@@ -34,7 +34,8 @@ struct alert_state {
 	const struct alert_kind *kind; /* NULL: free */
 	char subject[LIVE_NAME];
 	double held_s, gone_s; /* for how long it has been so, less the time in which it was not */
-	bool holds, gone;      /* when it was last judged, */
+	double worse_s;        /* the same for a severity above that of the alert */
+	bool holds, gone, worse; /* when it was last judged, */
 	double seen;           /* which was then */
 	uint64_t times;
 	bool active;

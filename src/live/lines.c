@@ -87,9 +87,10 @@ static const char *severity_name(unsigned severity)
 int live_alert_line(struct buffer *out, const struct live_alert *a, bool color)
 {
 	const char *colour = a->severity >= LIVE_CRITICAL ? "\033[31m" : "\033[33m";
-	bool advice = a->active && a->advice[0];
-	int rc = buffer_printf(out, "%8.1f s  %salert %s%s ", a->active ? a->begin_s : a->end_s, color && a->active ? colour : "",
-			       a->active ? severity_name(a->severity) : "ended", color && a->active ? "\033[0m" : "");
+	bool advice = a->active && a->advice[0], worse = a->active && a->worse_s > 0;
+	int rc = buffer_printf(out, "%8.1f s  %salert %s%s%s ", worse ? a->worse_s : a->active ? a->begin_s : a->end_s,
+			       color && a->active ? colour : "", worse ? "now " : "", a->active ? severity_name(a->severity) : "ended",
+			       color && a->active ? "\033[0m" : "");
 
 	if (rc == 0)
 		rc = append_cell(out, a->kind, 0);

@@ -201,6 +201,7 @@ NAMES(alert) = {
 	FIELD(alert, active, LIVE_BOOL),
 	FIELD(alert, begin_s, LIVE_NUMBER),
 	FIELD(alert, end_s, LIVE_NUMBER),
+	FIELD(alert, worse_s, LIVE_NUMBER),
 	FIELD(alert, times, LIVE_U64),
 	FIELD(alert, value, LIVE_NUMBER),
 	FIELD(alert, threshold, LIVE_NUMBER),
@@ -314,4 +315,9 @@ const char *live_severity_name(unsigned severity)
 	static const char *const names[] = { "info", "warning", "critical" };
 
 	return severity < sizeof names / sizeof *names ? names[severity] : NULL;
+}
+
+const char *live_phase_name(const struct live_alert *alert)
+{
+	return !alert->active ? "end" : alert->worse_s > 0 ? "worse" : "begin";
 }

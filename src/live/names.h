@@ -62,5 +62,7 @@ struct live_value live_value(const struct live_group *group, const struct live_s
 
 const char *live_state_name(unsigned state);       /* "running" */
 const char *live_severity_name(unsigned severity); /* "warning" */
+/* What is told of an alert by handing it on: "begin", "worse" or "end". */
+const char *live_phase_name(const struct live_alert *alert);
 
 #endif

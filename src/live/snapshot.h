@@ -172,6 +172,7 @@ struct live_alert {
 	uint8_t severity;  /* enum live_severity */
 	bool active;
 	double begin_s, end_s; /* after the beginning of the run; end NAN while active */
+	double worse_s;    /* when its severity last rose, likewise; NAN: it has not */
 	uint64_t times;    /* that it has begun so far */
 	double value, threshold;
 	char text[LIVE_TEXT];   /* what is the matter, a sentence */

@@ -127,13 +127,17 @@ static void what_makes_no_sense_is_refused(void **state)
 
 /* ---- Lines ------------------------------------------------------------------------------------- */
 
-static void a_log_has_a_line_for_each_beginning_and_end(void **state)
+static void a_log_has_a_line_for_each_phase(void **state)
 {
 	struct live_alert alert = make_alert();
 	struct live_actions *actions = make("stall=log:%s", path("log"));
 	const char *text;
 
 	(void)state;
+	alert.severity = LIVE_WARNING;
+	live_actions_take(actions, &alert);
+	alert.severity = LIVE_CRITICAL;
+	alert.worse_s = 13;
 	live_actions_take(actions, &alert);
 	alert.active = false;
 	live_actions_take(actions, &alert);
@@ -141,7 +145,8 @@ static void a_log_has_a_line_for_each_beginning_and_end(void **state)
 	live_actions_take(actions, &alert);
 	live_actions_free(actions);
 	text = read_text("log");
-	assert_non_null(strstr(text, " begin critical stall #7 No step \\x1b[31m$(reboot)\\nfor 3 s\n"));
+	assert_non_null(strstr(text, " begin warning stall #7 "));
+	assert_non_null(strstr(text, " worse critical stall #7 No step \\x1b[31m$(reboot)\\nfor 3 s\n"));
 	assert_non_null(strstr(text, " end critical stall #7 "));
 	assert_null(strstr(text, "swap"));
 }
@@ -181,6 +186,7 @@ static void a_command_knows_the_alert_and_runs_alone(void **state)
 	text = read_text("out");
 	assert_non_null(strstr(text, "INFERSCOPE_ALERT_KIND=stall\n"));
 	assert_non_null(strstr(text, "INFERSCOPE_ALERT_SEVERITY=critical\n"));
+	assert_non_null(strstr(text, "INFERSCOPE_ALERT_PHASE=begin\n"));
 	assert_non_null(strstr(text, "INFERSCOPE_ALERT_NUMBER=7\n"));
 	assert_non_null(strstr(text, "INFERSCOPE_ALERT_VALUE=3.25\n"));
 	assert_non_null(strstr(text, "INFERSCOPE_ALERT_THRESHOLD=\n"));
@@ -188,6 +194,29 @@ static void a_command_knows_the_alert_and_runs_alone(void **state)
 	assert_non_null(strstr(text, "SigBlk:\t0000000000000000\n"));
 	second = strstr(text, "ALERT_KIND");
 	assert_null(strstr(second + 1, "ALERT_KIND"));
+}
+
+/* It does not get lost when the command for the beginning still runs. */
+static void a_command_hears_what_becomes_worse(void **state)
+{
+	struct live_alert alert = make_alert();
+	struct live_actions *actions = make("*=command:echo $INFERSCOPE_ALERT_PHASE $INFERSCOPE_ALERT_SEVERITY $INFERSCOPE_ALERT_TIME >> %s; sleep 0.05",
+					    path("out"));
+	int64_t begin = action_now_ns();
+
+	(void)state;
+	alert.severity = LIVE_WARNING;
+	alert.worse_s = NAN;
+	live_actions_take(actions, &alert);
+	alert.severity = LIVE_CRITICAL;
+	alert.worse_s = 15;
+	live_actions_take(actions, &alert);
+	while (!strstr(read_text("out"), "worse") && action_now_ns() - begin < 5 * S) {
+		live_actions_tick(actions);
+		usleep(5000);
+	}
+	live_actions_free(actions);
+	assert_string_equal(read_text("out"), "begin warning 12.5\nworse critical 15\n");
 }
 
 static void a_command_that_hangs_is_ended(void **state)
@@ -366,9 +395,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_asked_for_is_understood),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
-		cmocka_unit_test_setup_teardown(a_log_has_a_line_for_each_beginning_and_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_log_has_a_line_for_each_phase, set_up, tear_down),
 		cmocka_unit_test(a_log_that_cannot_be_opened_is_an_error),
 		cmocka_unit_test_setup_teardown(a_command_knows_the_alert_and_runs_alone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_command_hears_what_becomes_worse, set_up, tear_down),
 		cmocka_unit_test(a_command_that_hangs_is_ended),
 		cmocka_unit_test_setup_teardown(the_last_seconds_are_a_trace_of_their_own, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_user_has_a_file_of_rules_and_actions, set_up, tear_down),

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "live/names.h"
+
 #define GB 1e9
 #define MB 1e6
 #define INTERVAL 0.1
@@ -23,9 +25,9 @@ static double step_at; /* when the next step begins */
 /* What has happened, as it was told. */
 static struct heard {
 	char kind[48], subject[LIVE_NAME];
-	unsigned begun, ended;
-	double first_s, last_end_s;
-	struct live_alert alert; /* as it began last */
+	unsigned begun, worse, ended;
+	double first_s, worse_s, last_end_s;
+	struct live_alert alert; /* as it began or became worse last */
 } heard[32];
 static unsigned heard_count;
 
@@ -90,7 +92,11 @@ static void judge(void)
 	while (live_alerts_next(alerts, &alert)) {
 		struct heard *h = of(alert.kind);
 
-		if (alert.active) {
+		if (strcmp(live_phase_name(&alert), "worse") == 0) {
+			h->worse++;
+			h->worse_s = alert.worse_s;
+			h->alert = alert;
+		} else if (alert.active) {
 			h->first_s = h->begun ? h->first_s : alert.begin_s;
 			h->begun++;
 			h->alert = alert;
@@ -210,6 +216,31 @@ static void high_memory_begins_and_ends_once(void **state)
 	assert_int_equal(of("memory_high")->alert.severity, LIVE_WARNING);
 	assert_int_equal(snapshot.alert_count, 1);
 	assert_false(snapshot.alerts[0].active);
+	assert_int_equal(snapshot.alerts_begun, 1);
+}
+
+/* Once, when it has lasted: neither a moment of it, nor that it falls, nor that it rises again is worth a word. */
+static void what_becomes_critical_is_told(void **state)
+{
+	(void)state;
+	start();
+	for (; snapshot.run_s < 200; step_time()) {
+		double t = snapshot.run_s;
+		bool moment = t > 40 && t < 41, critical = (t > 60 && t < 80) || (t > 100 && t < 120);
+
+		make_steady(4 * GB, 0.2);
+		snapshot.memory.used = t < 20 || t > 150 ? 0.6 : moment || critical ? 0.97 : 0.85;
+		judge();
+		if (t < 60 && of("memory_high")->begun)
+			assert_int_equal(of("memory_high")->alert.severity, LIVE_WARNING);
+	}
+	assert_int_equal(of("memory_high")->begun, 1);
+	assert_int_equal(of("memory_high")->worse, 1);
+	assert_int_equal(of("memory_high")->ended, 1);
+	assert_true(of("memory_high")->worse_s > 63 && of("memory_high")->worse_s < 63.5);
+	assert_int_equal(of("memory_high")->alert.severity, LIVE_CRITICAL);
+	assert_int_equal(of("memory_high")->alert.number, 1);
+	assert_memory_equal(of("memory_high")->alert.text, "97 % of the", 11);
 	assert_int_equal(snapshot.alerts_begun, 1);
 }
 
@@ -581,6 +612,7 @@ int main(void)
 		cmocka_unit_test_teardown(restless_programs_are_left_alone, end),
 		cmocka_unit_test_teardown(a_leak_is_told_in_time, end),
 		cmocka_unit_test_teardown(high_memory_begins_and_ends_once, end),
+		cmocka_unit_test_teardown(what_becomes_critical_is_told, end),
 		cmocka_unit_test_teardown(a_stall_is_told_and_ends_with_the_next_step, end),
 		cmocka_unit_test_teardown(idle_stopped_and_sleeping_are_no_stall, end),
 		cmocka_unit_test_teardown(waiting_for_input_is_told, end),

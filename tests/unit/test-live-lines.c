@@ -105,6 +105,9 @@ static void test_alerts(void **state)
 	expect(&out, "     7.2 s  alert critical gpu_memory_high GPU 0: it is full -> smaller batches\n");
 	assert_int_equal(live_alert_line(&out, &alert, true), 0);
 	expect(&out, "     7.2 s  \033[31malert critical\033[0m gpu_memory_high GPU 0: it is full -> smaller batches\n");
+	alert.worse_s = 8;
+	assert_int_equal(live_alert_line(&out, &alert, false), 0);
+	expect(&out, "     8.0 s  alert now critical gpu_memory_high GPU 0: it is full -> smaller batches\n");
 	alert.active = false;
 	alert.end_s = 9;
 	alert.subject[0] = '\0';
