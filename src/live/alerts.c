@@ -9,7 +9,8 @@
 
 #include "live/alerts_state.h"
 
-#define SLEPT 5.0 /* seconds between two snapshots, and times the usual: the machine was asleep, or we were */
+#define SLEPT 5.0  /* seconds between two snapshots, and times the usual: we were asleep, or the machine that we are a guest of was */
+#define ASLEEP 0.5 /* seconds that the machine was */
 
 int live_alerts_new(struct live_alerts **ret, const struct live_alert_options *options, struct error *err)
 {
@@ -215,12 +216,14 @@ static void note_stops(struct live_alerts *a, const struct live_snapshot *s)
 {
 	bool stopped = s->state == LIVE_STOPPED;
 	bool slept = s->interval_s > SLEPT && !isnan(a->interval_s) && s->interval_s > SLEPT * a->interval_s;
+	bool woke = s->asleep_s > a->asleep_s + ASLEEP;
 
-	if ((a->stopped && !stopped) || slept || s->steps.idle)
+	if ((a->stopped && !stopped) || slept || woke || s->steps.idle)
 		a->resumed_s = s->run_s;
 	if (!slept)
 		a->interval_s = s->interval_s;
 	a->stopped = stopped;
+	a->asleep_s = fmax(a->asleep_s, s->asleep_s);
 }
 
 static int compare_newest(const void *a, const void *b)

@@ -80,6 +80,7 @@ struct live_alerts {
 	uint32_t news_first, news_count;
 	uint64_t begun;
 	double now, resumed_s, interval_s; /* resumed: when the program last was not to make steps */
+	double asleep_s; /* the most that was ever told */
 	bool stopped;
 	struct alert_growth growth;
 	bool steps_known;

@@ -184,6 +184,7 @@ struct live_snapshot {
 	int64_t realtime_ns; /* when it was taken */
 	double run_s;        /* after the beginning of the run, or of looking */
 	double interval_s;   /* since the one before */
+	double asleep_s;     /* that the machine has slept so far, which is in neither of them */
 	char command[LIVE_COMMAND];
 	pid_t pid;
 	uint8_t state;       /* enum live_state */

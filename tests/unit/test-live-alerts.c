@@ -301,6 +301,35 @@ static void idle_stopped_and_sleeping_are_no_stall(void **state)
 	assert_int_equal(of("stall")->begun, 0);
 }
 
+/* A suspended machine: the clock of snapshots stands still, while that of steps goes on.  What stands still afterwards is a stall. */
+static void waking_up_is_no_stall(void **state)
+{
+	double slept = 0, stuck_at = 300;
+
+	(void)state;
+	start();
+	for (; snapshot.run_s < 350; step_time()) {
+		double t = snapshot.run_s;
+
+		make_steady(4 * GB, t < stuck_at ? 0.2 : 0);
+		if (t > 100)
+			slept = 3600;
+		snapshot.asleep_s = slept - 0.01 * (1 + noise()); /* somebody came between the two clocks */
+		if (t > 100 && t < 101.5) { /* the step that was cut in two */
+			snapshot.steps.since_s = snapshot.steps.quiet_s = slept + t - 100;
+			step_at = t + 0.05;
+		}
+		if (t > stuck_at)
+			snapshot.steps.quiet_s = snapshot.steps.since_s;
+		judge();
+		if (t < stuck_at)
+			assert_int_equal(of("stall")->begun, 0);
+	}
+	assert_int_equal(of("stall")->begun, 1);
+	assert_true(of("stall")->first_s > 301.5 && of("stall")->first_s < 303);
+	assert_int_equal(begun_in_all(), 1);
+}
+
 static void waiting_for_input_is_told(void **state)
 {
 	(void)state;
@@ -615,6 +644,7 @@ int main(void)
 		cmocka_unit_test_teardown(what_becomes_critical_is_told, end),
 		cmocka_unit_test_teardown(a_stall_is_told_and_ends_with_the_next_step, end),
 		cmocka_unit_test_teardown(idle_stopped_and_sleeping_are_no_stall, end),
+		cmocka_unit_test_teardown(waking_up_is_no_stall, end),
 		cmocka_unit_test_teardown(waiting_for_input_is_told, end),
 		cmocka_unit_test_teardown(full_gpu_memory_is_told_for_its_gpu, end),
 		cmocka_unit_test_teardown(an_idle_gpu_is_told_while_steps_go_on, end),
