@@ -196,10 +196,11 @@ class Judge:
 
     def growth(self, now, sample):
         """Memory that grows for good: the least of each quarter of the last minutes is more than the median of the one before, so
-        that neither noise nor garbage looks like it, and it does not slow down, as after a beginning."""
+        that neither noise nor garbage looks like it, and it does not slow down, as after a beginning.  Pages of mapped files do not
+        count: the kernel drops them when it needs their room."""
         if self.sizes and now - self.sizes[-1][0] < GROWTH_EVERY:
             return
-        self.sizes.append((now, sample["memory_mb"] * MB))
+        self.sizes.append((now, sample.get("memory_held_mb", sample["memory_mb"]) * MB))
         minutes = self._minutes_left(sample["memory_available_mb"] * MB)
         most = self.config.growth_minutes
         holds = False if minutes is None or minutes > 2 * most else True if minutes <= most else None

@@ -306,8 +306,11 @@ class LiveMonitor:
         if self._memory is not None:
             system = self._memory._system()
             total, available = system["total_bytes"], system["available_bytes"]
-            sample.update(memory_mb=self._memory.get_current_memory(), memory_available_mb=available / MB, memory_total_gb=total / GB,
+            process = self._memory._ask("process", False, True) or {}
+            sample.update(memory_mb=process.get("rss_bytes", 0) / MB, memory_available_mb=available / MB, memory_total_gb=total / GB,
                           memory_percent=100.0 * (total - available) / total if total else 0.0)
+            if "held_bytes" in process:
+                sample["memory_held_mb"] = process["held_bytes"] / MB
         if self._cpu is not None:
             sample["cpu_percent"] = self._cpu.get_current_usage()
         if self._io is not None:

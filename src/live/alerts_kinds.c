@@ -100,20 +100,26 @@ static double growth_of(struct live_alerts *a, const struct live_snapshot *s, do
 	return 0;
 }
 
+/* Pages of files come and go as the kernel likes: a program that reads a mapped file for the first time only seems to grow. */
+static double memory_that_stays(const struct live_memory *m)
+{
+	return isnan(m->held_bytes) ? m->rss_bytes : m->held_bytes;
+}
+
 static void judge_growth(struct live_alerts *a, const struct alert_kind *kind, const struct live_snapshot *s)
 {
 	struct alert_sight sight = { .subject = "", .threshold = a->options.growth_minutes, .severity = LIVE_WARNING };
-	double slope, minutes = NAN;
+	double slope, minutes = NAN, bytes = memory_that_stays(&s->memory);
 	char size[32];
 
-	if (isnan(s->memory.rss_bytes) || isnan(s->memory.available_bytes))
+	if (isnan(bytes) || isnan(s->memory.available_bytes))
 		return;
 	if (s->run_s < START_UP_S || (s->steps.known && !a->steps_known))
-		alert_growth_reset(&a->growth, fmax(a->growth.before, s->memory.rss_bytes));
+		alert_growth_reset(&a->growth, fmax(a->growth.before, bytes));
 	a->steps_known |= s->steps.known;
 	if (s->run_s < START_UP_S)
 		return;
-	alert_growth_add(&a->growth, s->run_s, s->memory.rss_bytes);
+	alert_growth_add(&a->growth, s->run_s, bytes);
 	slope = growth_of(a, s, &minutes);
 	sight.holds = slope > 0;
 	sight.gone = alert_growth_slope(&a->growth, GROWTH_SHORT) <= 0 && alert_growth_slope(&a->growth, GROWTH_BUCKETS) <= 0;

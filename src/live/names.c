@@ -58,6 +58,7 @@ NAMES(memory) = {
 	FIELD(memory, major_faults, LIVE_NUMBER),
 	FIELD(memory, pressure, LIVE_NUMBER),
 	FIELD(memory, oom_kills, LIVE_NUMBER),
+	FIELD(memory, held_bytes, LIVE_NUMBER),
 	END,
 };
 

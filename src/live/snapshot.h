@@ -57,6 +57,7 @@ struct live_memory {
 	double minor_faults, major_faults; /* a second */
 	double pressure;        /* for how long some thread lacked it, 0 to 1 */
 	double oom_kills;       /* processes of the control group that the kernel has killed for lack of memory, ever */
+	double held_bytes;      /* of rss: what no file has, so that the kernel cannot just drop it */
 };
 
 struct live_disk {

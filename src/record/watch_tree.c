@@ -275,7 +275,8 @@ static void replace_program(struct watch *w, struct watched_process *p, uint64_t
 
 	p->memory = memory;
 	p->programs++;
-	p->now.known &= ~(1u << PROCESS_PSS_BYTES | 1u << PROCESS_SHARED_BYTES | 1u << PROCESS_SWAP_BYTES); /* read rarely */
+	p->now.known &= ~(1u << PROCESS_PSS_BYTES | 1u << PROCESS_SHARED_BYTES | 1u << PROCESS_SWAP_BYTES |
+			  1u << PROCESS_HELD_BYTES); /* read rarely */
 	p->pss_reads = watch_memory_reads(0);
 	wait_process_forget(&p->wait);
 	code_process_forget(&p->code);

@@ -26,6 +26,7 @@ static const char *const names[PROCESS_COUNTER_COUNT] = {
 	[PROCESS_PSS_BYTES] = "pss_bytes",
 	[PROCESS_SHARED_BYTES] = "shared_bytes",
 	[PROCESS_SWAP_BYTES] = "swap_bytes",
+	[PROCESS_HELD_BYTES] = "held_bytes",
 };
 
 const char *process_counter_name(enum process_counter counter)
@@ -149,6 +150,8 @@ void process_counters_parse_status(struct process_counters *c, const char *text)
 	parse_kb(c, text, "RssFile:", PROCESS_SHARED_BYTES);
 	parse_kb(c, text, "RssShmem:", PROCESS_SHARED_BYTES);
 	parse_kb(c, text, "VmSwap:", PROCESS_SWAP_BYTES);
+	parse_kb(c, text, "RssAnon:", PROCESS_HELD_BYTES);
+	parse_kb(c, text, "RssShmem:", PROCESS_HELD_BYTES);
 }
 
 int process_files_open(struct process_files *files, pid_t pid)

@@ -27,6 +27,7 @@ enum process_counter {
 	PROCESS_PSS_BYTES, /* see process_memory.h */
 	PROCESS_SHARED_BYTES, /* of rss: pages of files and of memory that others may have as well */
 	PROCESS_SWAP_BYTES,
+	PROCESS_HELD_BYTES, /* of rss: what no file has, so that the kernel can only swap it */
 	PROCESS_COUNTER_COUNT
 };
 const char *process_counter_name(enum process_counter counter);

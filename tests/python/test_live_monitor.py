@@ -26,12 +26,14 @@ class Run:
         self.told, self.now = [], 0.0
         self.judge = Judge(LiveConfig(**config), lambda alert: self.told.append((round(self.now, 1), alert.kind, alert.active)))
 
-    def go(self, seconds, memory_mb=lambda t: 2 * GB, memory_percent=lambda t: 50.0, available=lambda t: 8 * GB, gpu=None):
+    def go(self, seconds, memory_mb=lambda t: 2 * GB, memory_percent=lambda t: 50.0, available=lambda t: 8 * GB, gpu=None, held=None):
         end = self.now + seconds
         while self.now < end:
             self.now = round(self.now + 0.1, 1)
             sample = {"time_s": self.now, "memory_mb": memory_mb(self.now), "memory_percent": memory_percent(self.now),
                       "memory_available_mb": available(self.now)}
+            if held:
+                sample["memory_held_mb"] = held(self.now)
             if gpu:
                 sample.update(gpu_source="nvml", gpu_memory_percent=gpu(self.now))
             self.judge.judge(sample)
@@ -59,6 +61,7 @@ def test_steady_programs_are_left_alone():
         {"memory_mb": lambda t: min(6 * GB, 200 * t)},                       # a beginning
         {"memory_mb": lambda t: 6 * GB * (1 - 2 ** (-t / 20))},              # one that slows down
         {"memory_mb": lambda t: 2 * GB + 0.1 * t, "available": lambda t: 8 * GB},  # so slowly that it takes a day
+        {"memory_mb": lambda t: 2 * GB + 200 * t, "held": lambda t: 2 * GB},       # a mapped file that is read
     ]
     for program in programs:
         assert Run().go(600, **program).told == [], program
@@ -103,6 +106,7 @@ def test_a_leak_is_told_before_it_is_too_late():
     assert 60 < when < 240 and 15 < float(alert.text.split()[-2]) < 28, (when, alert.text)
     run.go(200, memory_mb=lambda t: 2 * GB, available=lambda t: 8 * GB)
     assert run.kinds() == [("memory_growth", True), ("memory_growth", False)]
+    assert Run().go(400, held=leak["memory_mb"], available=leak["available"]).kinds() == [("memory_growth", True)]
 
 
 def test_thresholds_of_ones_own():
@@ -162,7 +166,7 @@ def test_samples(quick):
     history = quick.history
     assert len(history) == 50 and [row["time_s"] for row in history] == sorted(row["time_s"] for row in history)
     newest = history[-1]
-    assert newest["memory_mb"] > 10 and 0 < newest["memory_percent"] < 100 and newest["cpu_percent"] >= 0 and newest["custom"] == {}
+    assert newest["memory_mb"] > newest["memory_held_mb"] > 10 and 0 < newest["memory_percent"] < 100 and newest["cpu_percent"] >= 0 and newest["custom"] == {}
     assert newest["gpu_source"] in ("none", "nvml", "torch") and quick.errors == []
     assert 0 < quick.get_stats()["cost_s"] < quick.get_stats()["duration_s"]
     quick.stop()

@@ -91,18 +91,24 @@ def proportional(pid):
         return sum(1024 * int(line.split()[1]) for line in file if line.startswith("Pss:"))
 
 
+def held(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return sum(1024 * int(line.split()[1]) for line in file if line.startswith(("RssAnon:", "RssShmem:")))
+
+
 def test_memory_that_processes_share():
     """Counted once, whoever has it; what each has is counted for each, and so is what rss_bytes says."""
     with subprocess.Popen([sys.executable, "-c", SHARING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
         pids = [program.pid, *map(int, program.stdout.readline().split())]
         done = subprocess.run([INFERSCOPE, "top", "--json", "--interval", "1", str(program.pid)], capture_output=True, text=True,
                               timeout=PATIENCE, check=True)
-        real = sum(proportional(pid) for pid in pids)
+        real, real_held = sum(proportional(pid) for pid in pids), sum(held(pid) for pid in pids)
         program.stdin.close()
     memory = json.loads(done.stdout)["memory"]
     assert len(pids) == 4 and memory["pss_bytes"] == pytest.approx(real, rel=0.05)
     assert (48 + 4 * 8) << 20 < memory["pss_bytes"] < 130 << 20 and memory["rss_bytes"] > (4 * 56) << 20
     assert memory["shared_bytes"] > (4 * 32) << 20
+    assert memory["held_bytes"] == pytest.approx(real_held, rel=0.05) and (4 * 56) << 20 < memory["held_bytes"] < memory["rss_bytes"]
 
 
 def as_nobody():

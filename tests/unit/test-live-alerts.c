@@ -197,6 +197,41 @@ static void a_leak_is_told_in_time(void **state)
 	assert_int_equal(begun_in_all(), 1);
 }
 
+/* The first epoch over a mapped dataset: resident memory grows by 12 GB a minute, and nothing of it is missing. */
+static void a_mapped_file_is_no_leak(void **state)
+{
+	(void)state;
+	start();
+	for (; snapshot.run_s < 600; step_time()) {
+		double t = snapshot.run_s, mapped = t < 60 ? 0 : fmin((t - 60) * 200 * MB, 60 * GB);
+
+		make_steady(4 * GB, 0.2);
+		snapshot.memory.held_bytes = snapshot.memory.rss_bytes;
+		snapshot.memory.rss_bytes += mapped;
+		judge();
+	}
+	assert_int_equal(begun_in_all(), 0);
+}
+
+/* In what is not of files, it is one. */
+static void a_leak_beside_a_mapped_file_is_told(void **state)
+{
+	(void)state;
+	start();
+	for (; snapshot.run_s < 300; step_time()) {
+		double leaked = fmax(0, snapshot.run_s - 60) * 100 * MB;
+
+		make_steady(4 * GB + leaked, 0.2);
+		snapshot.memory.held_bytes = snapshot.memory.rss_bytes;
+		snapshot.memory.rss_bytes = 64 * GB;
+		snapshot.memory.used = 0.5;
+		judge();
+	}
+	assert_int_equal(of("memory_growth")->begun, 1);
+	assert_true(of("memory_growth")->first_s < 150);
+	assert_int_equal(begun_in_all(), 1);
+}
+
 static void high_memory_begins_and_ends_once(void **state)
 {
 	(void)state;
@@ -640,6 +675,8 @@ int main(void)
 		cmocka_unit_test_teardown(steady_programs_are_left_alone, end),
 		cmocka_unit_test_teardown(restless_programs_are_left_alone, end),
 		cmocka_unit_test_teardown(a_leak_is_told_in_time, end),
+		cmocka_unit_test_teardown(a_mapped_file_is_no_leak, end),
+		cmocka_unit_test_teardown(a_leak_beside_a_mapped_file_is_told, end),
 		cmocka_unit_test_teardown(high_memory_begins_and_ends_once, end),
 		cmocka_unit_test_teardown(what_becomes_critical_is_told, end),
 		cmocka_unit_test_teardown(a_stall_is_told_and_ends_with_the_next_step, end),

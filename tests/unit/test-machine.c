@@ -354,14 +354,16 @@ static void test_status(void **state)
 
 	(void)state;
 	process_counters_parse_status(&c, "Name:\tx\nVmRSS:\t 500 kB\nRssAnon:\t 100 kB\nRssFile:\t 300 kB\nRssShmem:\t 100 kB\nVmSwap:\t 7 kB\n");
-	assert_int_equal(c.known, 1u << PROCESS_SHARED_BYTES | 1u << PROCESS_SWAP_BYTES);
+	assert_int_equal(c.known, 1u << PROCESS_SHARED_BYTES | 1u << PROCESS_SWAP_BYTES | 1u << PROCESS_HELD_BYTES);
 	assert_int_equal(c.values[PROCESS_SHARED_BYTES], 400 * KB);
 	assert_int_equal(c.values[PROCESS_SWAP_BYTES], 7 * KB);
+	assert_int_equal(c.values[PROCESS_HELD_BYTES], 200 * KB);
 	c = (struct process_counters){ 0 };
 	process_counters_parse_status(&c, "RssFile:\t 300\nRssShmem:\t x kB\nVmSwap:\t 18446744073709551615 kB\n");
 	assert_int_equal(c.known, 0);
 	assert_string_equal(process_counter_name(PROCESS_SHARED_BYTES), "shared_bytes");
 	assert_string_equal(process_counter_name(PROCESS_SWAP_BYTES), "swap_bytes");
+	assert_string_equal(process_counter_name(PROCESS_HELD_BYTES), "held_bytes");
 }
 
 /* The kernel gives long files in pieces. */
