@@ -22,7 +22,7 @@ int live_alerts_new(struct live_alerts **ret, const struct live_alert_options *o
 	a->options = *options;
 	a->options.rules = NULL;
 	a->oom_kills = a->interval_s = NAN;
-	for (uint32_t i = 0; i < LIVE_GPUS; i++)
+	for (uint32_t i = 0; i < LIVE_GPU_NUMBERS; i++)
 		a->idle[i] = NAN;
 	alert_growth_reset(&a->growth, 0);
 	if (options->rule_count)

@@ -163,7 +163,7 @@ static void judge_gpu_memory(struct live_alerts *a, const struct alert_kind *kin
 		struct alert_sight sight = above(used, a->options.gpu_memory, CLEARLY, used >= 0.98 ? LIVE_CRITICAL : LIVE_WARNING);
 		char subject[16], have[32], total[32];
 
-		snprintf(subject, sizeof subject, "GPU %u", i);
+		snprintf(subject, sizeof subject, "GPU %u", gpu->number);
 		sight.subject = subject;
 		if (isnan(used) || !is_used(gpu))
 			continue;
@@ -179,9 +179,17 @@ static bool steps_go_on(const struct live_snapshot *s)
 	return runs(s) && s->steps.known && s->steps.count >= STEPS_USUAL && s->steps.rate > 0 && !s->steps.idle;
 }
 
+/* How busy the GPU was of late. */
+static double fade(struct live_alerts *a, const struct live_gpu *gpu, double interval_s)
+{
+	double kept = interval_s > 0 ? exp(-interval_s / GPU_FADE_S) : 1, *idle = &a->idle[gpu->number];
+
+	*idle = isnan(*idle) ? gpu->utilization : *idle * kept + gpu->utilization * (1 - kept);
+	return *idle;
+}
+
 static void judge_gpu_idle(struct live_alerts *a, const struct alert_kind *kind, const struct live_snapshot *s)
 {
-	double kept = s->interval_s > 0 ? exp(-s->interval_s / GPU_FADE_S) : 1;
 
 	for (uint32_t i = 0; i < gpus_of(s); i++) {
 		const struct live_gpu *gpu = &s->gpus[i];
@@ -189,15 +197,14 @@ static void judge_gpu_idle(struct live_alerts *a, const struct alert_kind *kind,
 		bool wanted = steps_go_on(s) && gpu->program_bytes > 0;
 		char subject[16];
 
-		if (isnan(gpu->utilization))
+		if (isnan(gpu->utilization) || gpu->number >= LIVE_GPU_NUMBERS)
 			continue;
-		a->idle[i] = isnan(a->idle[i]) ? gpu->utilization : a->idle[i] * kept + gpu->utilization * (1 - kept);
-		snprintf(subject, sizeof subject, "GPU %u", i);
+		snprintf(subject, sizeof subject, "GPU %u", gpu->number);
 		sight.subject = subject;
-		sight.value = a->idle[i];
-		sight.holds = wanted && a->idle[i] < GPU_BUSY;
-		sight.gone = !wanted || a->idle[i] > GPU_BUSY + CLEARLY;
-		SAY(&sight, "%s is busy for %.0f %% of the time only, while steps go on", subject, 100 * a->idle[i]);
+		sight.value = fade(a, gpu, s->interval_s);
+		sight.holds = wanted && sight.value < GPU_BUSY;
+		sight.gone = !wanted || sight.value > GPU_BUSY + CLEARLY;
+		SAY(&sight, "%s is busy for %.0f %% of the time only, while steps go on", subject, 100 * sight.value);
 		alert_see(a, kind, &sight);
 	}
 }

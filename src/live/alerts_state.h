@@ -86,7 +86,7 @@ struct live_alerts {
 	bool steps_known;
 	uint64_t lost;
 	double oom_kills;
-	double idle[LIVE_GPUS]; /* utilization that fades */
+	double idle[LIVE_GPU_NUMBERS]; /* utilization that fades, by the number of the GPU */
 };
 
 /* What the kind sees now.  Each kind says it of each subject every time, or the alert is taken to be gone. */

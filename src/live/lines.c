@@ -35,7 +35,7 @@ static int append_gpus(struct buffer *out, const struct live_snapshot *s)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < s->gpu_count && i < LIVE_GPUS && rc == 0; i++)
-		rc = buffer_printf(out, "  gpu%u %6s %8s", i, number_share(a, s->gpus[i].utilization),
+		rc = buffer_printf(out, "  gpu%u %6s %8s", s->gpus[i].number, number_share(a, s->gpus[i].utilization),
 				   number_bytes(b, s->gpus[i].memory_used_bytes));
 	return rc;
 }
@@ -164,7 +164,7 @@ static int append_gpu_lines(struct buffer *out, const struct live_snapshot *s)
 	if (rc == 0 && s->gpu_count == 0)
 		rc = append_cell(out, s->gpu_source[0] ? s->gpu_source : "not known", 0);
 	for (uint32_t i = 0; i < s->gpu_count && i < LIVE_GPUS && rc == 0; i++) {
-		rc = buffer_printf(out, "\ngpu %u  %s  %s of %s  ", i, number_share(a, s->gpus[i].utilization),
+		rc = buffer_printf(out, "\ngpu %u  %s  %s of %s  ", s->gpus[i].number, number_share(a, s->gpus[i].utilization),
 				   number_bytes(b, s->gpus[i].memory_used_bytes), number_bytes(c, s->gpus[i].memory_total_bytes));
 		if (rc == 0)
 			rc = append_cell(out, s->gpus[i].name, 0);

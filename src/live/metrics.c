@@ -334,7 +334,7 @@ static const struct row gpu_gauges[] = {
 	{ "inferscope_gpu_temperature", "_celsius", "Temperature.", GPU(temperature_celsius) },
 };
 
-static void put_gpu_value(struct writer *w, const struct live_gpu *gpu, uint32_t index, const struct row *row)
+static void put_gpu_value(struct writer *w, const struct live_gpu *gpu, const struct row *row)
 {
 	double value = number_at(gpu, row->offset);
 
@@ -343,7 +343,7 @@ static void put_gpu_value(struct writer *w, const struct live_gpu *gpu, uint32_t
 	put(w, row->name);
 	put(w, row->unit);
 	put(w, "{gpu=\"");
-	put_number(w, index);
+	put_number(w, gpu->number);
 	put(w, "\"");
 	put_label(w, ",", "uuid", gpu->uuid, sizeof gpu->uuid);
 	put_label(w, ",", "name", gpu->name, sizeof gpu->name);
@@ -357,7 +357,7 @@ static void put_gpus(struct writer *w, const struct live_snapshot *s)
 	for (size_t i = 0; count && i < sizeof gpu_gauges / sizeof *gpu_gauges; i++) {
 		put_head(w, gpu_gauges[i].name, gpu_gauges[i].unit, "gauge", gpu_gauges[i].help);
 		for (uint32_t gpu = 0; gpu < count; gpu++)
-			put_gpu_value(w, &s->gpus[gpu], gpu, &gpu_gauges[i]);
+			put_gpu_value(w, &s->gpus[gpu], &gpu_gauges[i]);
 	}
 }
 

@@ -101,6 +101,7 @@ NAMES(interface) = {
 };
 
 NAMES(gpu) = {
+	FIELD(gpu, number, LIVE_U32),
 	FIELD(gpu, name, LIVE_STRING),
 	FIELD(gpu, uuid, LIVE_STRING),
 	FIELD(gpu, memory_used_bytes, LIVE_NUMBER),

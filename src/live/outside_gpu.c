@@ -70,10 +70,11 @@ static double program_bytes(const struct live_outside *o, const struct nvml_look
 	return sum;
 }
 
-static void fill_gpu(const struct live_outside *o, const struct gpu_row *row, struct live_gpu *ret)
+static void fill_gpu(const struct live_outside *o, const struct gpu_row *row, uint32_t number, struct live_gpu *ret)
 {
 	const struct nvml_look *look = &row->look;
 
+	ret->number = number;
 	memcpy(ret->name, row->name, sizeof ret->name);
 	memcpy(ret->uuid, row->uuid, sizeof ret->uuid);
 	ret->memory_used_bytes = value_of(look, NVML_MEMORY_USED, 1);
@@ -89,6 +90,7 @@ static void fill_gpu(const struct live_outside *o, const struct gpu_row *row, st
 }
 
 _Static_assert(sizeof(((struct live_gpu *)0)->name) == NVML_TEXT, "names are copied whole");
+_Static_assert(LIVE_GPU_NUMBERS == NVML_DEVICES, "all numbers are known");
 
 /* ---- All of them --------------------------------------------------------------- */
 
@@ -106,7 +108,7 @@ static void fill_table(const struct live_outside *o, const struct gpu_table *tab
 		any = any || (table->gpus[i].looked && is_used(o, &table->gpus[i]));
 	for (uint32_t i = 0; i < NVML_DEVICES && s->gpu_count < LIVE_GPUS; i++)
 		if (table->gpus[i].looked && (!any || is_used(o, &table->gpus[i])))
-			fill_gpu(o, &table->gpus[i], &s->gpus[s->gpu_count++]);
+			fill_gpu(o, &table->gpus[i], i, &s->gpus[s->gpu_count++]);
 }
 
 static bool has_driver(struct outside_gpus *g)

@@ -21,6 +21,7 @@
 #define LIVE_PROCESSES 64u
 #define LIVE_THREADS 256u
 #define LIVE_GPUS 16u
+#define LIVE_GPU_NUMBERS 64u /* that they can have */
 #define LIVE_DISKS 16u
 #define LIVE_INTERFACES 16u
 #define LIVE_PLACES 16u
@@ -88,6 +89,7 @@ struct live_network {
 };
 
 struct live_gpu {
+	uint32_t number; /* as the driver numbers them, or CUDA where it tells: the same in all snapshots, unlike its place in the list */
 	char name[LIVE_NAME], uuid[LIVE_NAME];
 	double memory_used_bytes, memory_total_bytes;
 	double program_bytes; /* of the program's processes */

@@ -100,11 +100,11 @@ static bool meter_network(const struct live_snapshot *s, struct meter *m)
 	return true;
 }
 
-static void meter_gpu(const struct live_gpu *gpu, uint32_t index, struct meter *m)
+static void meter_gpu(const struct live_gpu *gpu, struct meter *m)
 {
 	char busy[NUMBER_SIZE], used[NUMBER_SIZE], total[NUMBER_SIZE], power[NUMBER_SIZE], heat[NUMBER_SIZE];
 
-	snprintf(m->label, sizeof m->label, "gpu %u", index);
+	snprintf(m->label, sizeof m->label, "gpu %u", gpu->number);
 	m->share = gpu->utilization;
 	m->most = 1;
 	m->ink = ink_of(gpu->memory_used_bytes / gpu->memory_total_bytes, 0.9, 0.97);
@@ -136,6 +136,12 @@ static void note(struct history *h, double value)
 	h->count++;
 }
 
+/* Lists become shorter when it is known whose GPUs are whose: a history stays with its GPU. */
+static int history_of(const struct live_gpu *gpu)
+{
+	return HISTORY_GPU + (int)(gpu->number % LIVE_GPU_NUMBERS);
+}
+
 void meters_note(struct live_terminal *t, const struct live_snapshot *s)
 {
 	note(&t->histories[HISTORY_CPU], s->cpu.share);
@@ -145,7 +151,7 @@ void meters_note(struct live_terminal *t, const struct live_snapshot *s)
 	note(&t->histories[HISTORY_STEP], s->steps.last_s);
 	note(&t->histories[HISTORY_RATE], s->steps.rate);
 	for (uint32_t i = 0; i < s->gpu_count && i < LIVE_GPUS; i++)
-		note(&t->histories[HISTORY_GPU + i], s->gpus[i].utilization);
+		note(&t->histories[history_of(&s->gpus[i])], s->gpus[i].utilization);
 }
 
 /* ---- Painting ----------------------------------------------------------------------- */
@@ -174,8 +180,8 @@ static size_t collect(const struct live_terminal *t, const struct live_snapshot 
 	size_t n = collect_rows(t, s, rows_before, sizeof rows_before / sizeof rows_before[0], meters);
 
 	for (uint32_t i = 0; i < s->gpu_count && i < LIVE_GPUS; i++) {
-		meter_begin(t, &meters[n], "", HISTORY_GPU + (int)i);
-		meter_gpu(&s->gpus[i], i, &meters[n++]);
+		meter_begin(t, &meters[n], "", history_of(&s->gpus[i]));
+		meter_gpu(&s->gpus[i], &meters[n++]);
 	}
 	return n + collect_rows(t, s, rows_after, sizeof rows_after / sizeof rows_after[0], meters + n);
 }

@@ -37,8 +37,8 @@ enum {
 	HISTORY_NETWORK,
 	HISTORY_STEP,
 	HISTORY_RATE,
-	HISTORY_GPU, /* and one for each */
-	HISTORY_COUNT = HISTORY_GPU + LIVE_GPUS
+	HISTORY_GPU, /* and one for each number that a GPU can have */
+	HISTORY_COUNT = HISTORY_GPU + LIVE_GPU_NUMBERS
 };
 
 #define FILTER_MAX 32u

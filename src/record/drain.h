@@ -95,7 +95,8 @@ uint32_t drain_outside_track(struct drain *drain);                              
 /* The number of a device, which is that of the one that a door has described, or is going to, with this UUID. */
 uint32_t drain_outside_device(struct drain *drain, uint32_t index, const char *uuid, const char *name);
 /* Has a door described it; or any that is CUDA's? */
-/* How GPUs are, as doors tell: rows from the first on.  Others are left as they are. */
+/* How GPUs are, as doors tell: each in the row of its number, or in another where two have the same, and always in that one.  Others are
+ * left as they are. */
 void drain_told_gpus(const struct drain *drain, struct gpu_table *ret);
 bool drain_device_described(const struct drain *drain, const char *uuid);
 bool drain_has_cuda(const struct drain *drain);

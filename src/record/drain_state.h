@@ -100,6 +100,7 @@ struct drain_device {
 	bool outside; /* by who looks at devices from outside */
 	uint32_t track; /* of how it is, as doors tell; plus 1 */
 	struct nvml_look look; /* the last that they told */
+	uint32_t row; /* where drain_told_gpus() puts it, once they have; NVML_DEVICES: there is none left */
 };
 
 struct drain {

@@ -185,6 +185,32 @@ bool drain_device_described(const struct drain *d, const char *uuid)
 	return find_uuid(d, (struct trace_text){ uuid, strlen(uuid) }, false) >= 0;
 }
 
+static bool is_row_taken(const struct drain *d, uint32_t row)
+{
+	for (uint32_t i = 0; i < d->device_count; i++)
+		if (d->devices[i].look.present && d->devices[i].row == row)
+			return true;
+	return false;
+}
+
+/* Doors have CUDA's numbers, which are those of a process: CUDA_VISIBLE_DEVICES can give two GPUs the same. */
+static uint32_t choose_row(const struct drain *d, const struct drain_device *device)
+{
+	struct trace_text text = { device->text, device->size };
+	uint64_t wanted = NVML_DEVICES;
+	uint32_t row = 0;
+	struct line line;
+
+	while (next_line(&text, &line))
+		if (text_is(line.key, "index") && number_of(line.value, &wanted))
+			break;
+	if (wanted < NVML_DEVICES && !is_row_taken(d, (uint32_t)wanted))
+		return (uint32_t)wanted;
+	while (row < NVML_DEVICES && is_row_taken(d, row))
+		row++;
+	return row;
+}
+
 /* The last readings, with the names that samples from outside have. */
 void drain_device_counter(struct drain *d, uint32_t track, uint32_t name, uint64_t value)
 {
@@ -194,6 +220,8 @@ void drain_device_counter(struct drain *d, uint32_t track, uint32_t name, uint64
 	for (uint32_t i = 0; i < d->device_count; i++)
 		for (unsigned k = 0; k < NVML_VALUE_COUNT && d->devices[i].track == track + 1; k++)
 			if (text_is((struct trace_text){ text, size }, nvml_value_name(k))) {
+				if (!d->devices[i].look.present)
+					d->devices[i].row = choose_row(d, &d->devices[i]);
 				d->devices[i].look.values[k] = value;
 				d->devices[i].look.present |= 1u << k;
 			}
@@ -216,12 +244,12 @@ static void fill_row(const struct drain_device *device, struct gpu_row *row)
 
 void drain_told_gpus(const struct drain *d, struct gpu_table *ret)
 {
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < d->device_count && count < NVML_DEVICES; i++)
-		if (d->devices[i].look.present)
-			fill_row(&d->devices[i], &ret->gpus[count++]);
-	ret->told = count > 0;
+	for (uint32_t i = 0; i < d->device_count; i++) {
+		if (!d->devices[i].look.present || d->devices[i].row >= NVML_DEVICES)
+			continue;
+		fill_row(&d->devices[i], &ret->gpus[d->devices[i].row]);
+		ret->told = true;
+	}
 }
 
 bool drain_has_cuda(const struct drain *d)

@@ -698,6 +698,37 @@ static void emit_counter(struct ring_producer *p, uint64_t time, uint32_t id, ui
 	ring_publish_group(p, 2, 1);
 }
 
+/* GPUs keep their rows, in whatever order they tell, and whatever else has their number. */
+static void devices_keep_their_rows(void **state)
+{
+	static const char *const texts[] = { "kind=cuda\nindex=3\nname=a\nuuid=GPU-a\n\nof=device", "kind=cuda\nindex=0\nname=b\nuuid=GPU-b\n\nof=device",
+					     "kind=cuda\nindex=0\nname=c\nuuid=GPU-c\n\nof=device", "kind=cuda\nindex=1\nname=a\nuuid=GPU-a\n\nof=device" };
+	static const uint32_t rows[] = { 3, 0, 1, 3 };
+	struct gpu_table table = { .gpus = { { .there = false } } };
+	struct ring_memory *memory;
+	struct drain_totals drained;
+	struct ring_producer *p;
+	struct totals totals;
+	uint32_t serial = 0;
+
+	(void)state;
+	start(8, OVERFLOW_WRAP);
+	memory = attach(0, 0);
+	p = ring_producer_open(memory, 0, 0, &serial);
+	for (uint8_t i = 0; i < 4; i++) {
+		emit_counter(p, 10 + i, name(memory, "temperature_c"), 60 + i, i, name(memory, texts[i]));
+		drain_pass(drain, NULL);
+		drain_told_gpus(drain, &table);
+		assert_true(table.gpus[rows[i]].looked);
+		assert_int_equal(table.gpus[rows[i]].look.values[NVML_TEMPERATURE], 60 + i);
+		assert_string_equal(table.gpus[3].uuid, "GPU-a");
+	}
+	assert_string_equal(table.gpus[0].uuid, "GPU-b");
+	assert_string_equal(table.gpus[1].uuid, "GPU-c");
+	assert_false(table.gpus[2].looked);
+	trace_reader_close(finish(&drained, &totals));
+}
+
 /* How a device is, by whichever process: one track, which is of no process; and the last of it for who shows it. */
 static void devices_tell_how_they_are(void **state)
 {
@@ -719,11 +750,11 @@ static void devices_tell_how_they_are(void **state)
 	}
 	drain_pass(drain, NULL);
 	drain_told_gpus(drain, &table);
-	assert_true(table.told && table.gpus[0].looked && !table.gpus[1].looked);
-	assert_string_equal(table.gpus[0].uuid, "GPU-1");
-	assert_string_equal(table.gpus[0].name, "made GPU");
-	assert_int_equal(table.gpus[0].look.present, 1u << NVML_TEMPERATURE);
-	assert_in_range(table.gpus[0].look.values[NVML_TEMPERATURE], 60, 61);
+	assert_true(table.told && table.gpus[1].looked && !table.gpus[0].looked); /* it is number 1 */
+	assert_string_equal(table.gpus[1].uuid, "GPU-1");
+	assert_string_equal(table.gpus[1].name, "made GPU");
+	assert_int_equal(table.gpus[1].look.present, 1u << NVML_TEMPERATURE);
+	assert_in_range(table.gpus[1].look.values[NVML_TEMPERATURE], 60, 61);
 	reader = finish(&drained, &totals);
 	assert_int_equal(drained.recorded, 4);
 	assert_int_equal(trace_reader_device_count(reader), 1);
@@ -1040,6 +1071,7 @@ int main(void)
 		cmocka_unit_test(a_task_s_events_keep_their_fields),
 		cmocka_unit_test(streams_have_their_tracks),
 		cmocka_unit_test(devices_tell_how_they_are),
+		cmocka_unit_test(devices_keep_their_rows),
 		cmocka_unit_test(recovery_knows_streams),
 		cmocka_unit_test(no_task_loses_an_event),
 		cmocka_unit_test(tasks_without_a_track_are_counted),

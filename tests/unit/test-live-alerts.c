@@ -394,7 +394,7 @@ static void full_gpu_memory_is_told_for_its_gpu(void **state)
 		make_steady(4 * GB, 0.2);
 		snapshot.gpu_count = 2;
 		for (int i = 0; i < 2; i++)
-			snapshot.gpus[i] = (struct live_gpu){ .memory_total_bytes = 80 * GB, .memory_used_bytes = 40 * GB, .program_bytes = 39 * GB,
+			snapshot.gpus[i] = (struct live_gpu){ .number = i ? 5 : 2, .memory_total_bytes = 80 * GB, .memory_used_bytes = 40 * GB, .program_bytes = 39 * GB,
 							      .utilization = 0.9 };
 		if (t > 50 && t < 100)
 			snapshot.gpus[1].memory_used_bytes = 75 * GB + 2 * GB * noise();
@@ -402,8 +402,31 @@ static void full_gpu_memory_is_told_for_its_gpu(void **state)
 	}
 	assert_int_equal(of("gpu_memory_high")->begun, 1);
 	assert_int_equal(of("gpu_memory_high")->ended, 1);
-	assert_string_equal(of("gpu_memory_high")->alert.subject, "GPU 1");
+	assert_string_equal(of("gpu_memory_high")->alert.subject, "GPU 5");
 	assert_int_equal(begun_in_all(), 1);
+}
+
+/* The list shrinks when the program begins to use one: what was seen of a GPU stays with it. */
+static void gpus_keep_their_numbers(void **state)
+{
+	(void)state;
+	start();
+	for (; snapshot.run_s < 120; step_time()) {
+		bool all = snapshot.run_s < 60;
+
+		make_steady(4 * GB, 0.2);
+		snapshot.gpu_count = all ? 4 : 1;
+		for (uint32_t i = 0; i < snapshot.gpu_count; i++)
+			snapshot.gpus[i] = (struct live_gpu){ .number = all ? i : 3, .memory_total_bytes = 80 * GB, .memory_used_bytes = 8 * GB,
+							      .program_bytes = all ? 0 : 7 * GB, .utilization = all && i < 3 ? 0 : 0.9 };
+		if (!all) /* nearly idle: another one's history would make it so */
+			snapshot.gpus[0].utilization = snapshot.run_s < 90 ? 0.35 : 0.1;
+		judge();
+		if (snapshot.run_s < 90)
+			assert_int_equal(begun_in_all(), 0);
+	}
+	assert_int_equal(begun_in_all(), 1);
+	assert_string_equal(of("gpu_idle")->alert.subject, "GPU 3");
 }
 
 static void an_idle_gpu_is_told_while_steps_go_on(void **state)
@@ -684,6 +707,7 @@ int main(void)
 		cmocka_unit_test_teardown(waking_up_is_no_stall, end),
 		cmocka_unit_test_teardown(waiting_for_input_is_told, end),
 		cmocka_unit_test_teardown(full_gpu_memory_is_told_for_its_gpu, end),
+		cmocka_unit_test_teardown(gpus_keep_their_numbers, end),
 		cmocka_unit_test_teardown(an_idle_gpu_is_told_while_steps_go_on, end),
 		cmocka_unit_test_teardown(a_gpu_that_is_nearly_busy_is_told_once, end),
 		cmocka_unit_test_teardown(the_rest_is_told, end),

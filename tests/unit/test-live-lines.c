@@ -80,6 +80,7 @@ static void test_all_that_can_be_in_a_line(void **state)
 	live_snapshot_clear(&s);
 	s.state = LIVE_STOPPED;
 	s.gpu_count = 1;
+	s.gpus[0].number = 3;
 	s.gpus[0].utilization = 0.87;
 	s.gpus[0].memory_used_bytes = 12.1e9;
 	s.steps.known = true;
@@ -90,7 +91,7 @@ static void test_all_that_can_be_in_a_line(void **state)
 	s.events.lost = 3;
 	s.active_alerts = 2;
 	assert_int_equal(live_line(&out, &s), 0);
-	expect(&out, "     0.0 s  cpu     - of -     memory        -      -  disk          - read          - written  gpu0   87 %  12.1 GB"
+	expect(&out, "     0.0 s  cpu     - of -     memory        -      -  disk          - read          - written  gpu3   87 %  12.1 GB"
 		     "  step  45.20 ms    22.1/s input      -  threads    0  alerts 2  events   48,211/s lost 3  stopped\n");
 }
 

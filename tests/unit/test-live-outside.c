@@ -544,12 +544,15 @@ static void test_gpus(void **state)
 	outside_gpu_fill(&o, 1, s); /* nobody of ours is on any: all of them */
 	assert_string_equal(s->gpu_source, "nvml");
 	assert_int_equal(s->gpu_count, 2);
+	assert_int_equal(s->gpus[0].number, 1);
+	assert_int_equal(s->gpus[1].number, 3);
 	assert_true(isnan(s->gpus[0].program_bytes) && isnan(s->gpus[0].temperature_celsius));
 
 	add_gpu(o.gpus.table, 3, ROOT);
 	outside_gpu_fill(&o, 1, s);
 	assert_int_equal(s->gpu_count, 1);
 	assert_string_equal(s->gpus[0].name, "GPU number 3");
+	assert_int_equal(s->gpus[0].number, 3);
 	assert_near(s->gpus[0].program_bytes, 640, 0);
 	assert_near(s->gpus[0].memory_used_bytes, 900, 0);
 	assert_near(s->gpus[0].utilization, 0.5, 1e-9);

@@ -109,6 +109,18 @@ static void test_counts_are_bounded(void **state)
 	assert_true(strlen(metrics(&totals)) > 100);
 }
 
+static void test_gpus_have_their_numbers(void **state)
+{
+	struct live_totals totals;
+
+	(void)state;
+	live_totals_init(&totals);
+	s->gpu_count = 1;
+	s->gpus[0] = (struct live_gpu){ .number = 3, .name = "H100", .uuid = "GPU-a", .utilization = 0.5 };
+	has(metrics(&totals), "inferscope_gpu_used_ratio{gpu=\"3\",uuid=\"GPU-a\",name=\"H100\"} 0.5\n");
+	has(json(), "\"gpus\": [{\"number\": 3, \"name\": \"H100\", ");
+}
+
 static void test_totals(void **state)
 {
 	struct live_totals totals;
@@ -178,6 +190,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_json_of_nothing, begin, end),
 		cmocka_unit_test_setup_teardown(test_json_of_values, begin, end),
 		cmocka_unit_test_setup_teardown(test_counts_are_bounded, begin, end),
+		cmocka_unit_test_setup_teardown(test_gpus_have_their_numbers, begin, end),
 		cmocka_unit_test_setup_teardown(test_totals, begin, end),
 		cmocka_unit_test_setup_teardown(test_histogram, begin, end),
 		cmocka_unit_test_setup_teardown(test_labels, begin, end),

@@ -50,7 +50,7 @@ const PLACES = [
 
 /** @type {LiveColumn[]} */
 const GPUS = [
-	{ title: 'GPU', name: true, text: (row) => words(row.name) },
+	{ title: 'GPU', name: true, text: (row) => `${figure(row.number)} ${words(row.name)}` },
 	{ title: 'Busy', text: (row) => shareText(figure(row.utilization)), share: (row) => figure(row.utilization) },
 	{
 		title: 'Memory', text: (row) => `${sizeText(figure(row.memory_used_bytes))} of ${sizeText(figure(row.memory_total_bytes))}`,
