@@ -145,6 +145,7 @@ static void judge_swap(struct live_alerts *a, const struct alert_kind *kind, con
 
 /* ---- GPUs --------------------------------------------------------------------------- */
 
+/* What others do on a GPU is not the program's business, but where nobody can tell whose it is. */
 static bool is_used(const struct live_gpu *gpu)
 {
 	return isnan(gpu->program_bytes) || gpu->program_bytes > 0;

@@ -138,6 +138,7 @@ int live_outside_new(struct live_outside **ret, struct watch *watch, pid_t root)
 	o->clock = watch_clock(watch);
 	o->tick_s = 1 / (double)clock_measure_rate(o->clock);
 	o->gpus.sampler = (struct gpu_sampler)GPU_SAMPLER_INIT;
+	o->gpus.pids_hold = proc_pids_are_global();
 	o->self.status = proc_open(getpid(), 0, "status");
 	o->self.cpu = NAN;
 	o->self.rss_bytes = own_rss(o->self.status);

@@ -56,16 +56,23 @@ static double value_of(const struct nvml_look *look, enum nvml_value value, doub
 	return look->present >> value & 1 ? (double)look->values[value] * scale : NAN;
 }
 
-/* Memory of processes of the program; NAN where the driver names none of them, as in containers. */
+static bool is_ours(const struct live_outside *o, const struct nvml_process *p)
+{
+	return p->pid <= INT32_MAX && outside_tree_process(&o->tree, (pid_t)p->pid);
+}
+
+/* Memory of processes of the program: 0 where the driver names others only.  NAN where that cannot be told: it names nobody, does not
+ * say how much one of ours has, or has other numbers for processes, as in containers. */
 static double program_bytes(const struct live_outside *o, const struct nvml_look *look)
 {
-	double sum = NAN;
+	double sum = look->processes_known && o->gpus.pids_hold && o->gpus.anybody ? 0 : NAN;
 
 	for (uint32_t i = 0; look->processes_known && i < look->process_count; i++) {
-		const struct nvml_process *p = &look->processes[i];
-
-		if (p->known && p->pid <= INT32_MAX && outside_tree_process(&o->tree, (pid_t)p->pid))
-			sum = (isnan(sum) ? 0 : sum) + (double)p->bytes;
+		if (!is_ours(o, &look->processes[i]))
+			continue;
+		if (!look->processes[i].known)
+			return NAN;
+		outside_add(&sum, (double)look->processes[i].bytes);
 	}
 	return sum;
 }
@@ -96,14 +103,25 @@ _Static_assert(LIVE_GPU_NUMBERS == NVML_DEVICES, "all numbers are known");
 
 static bool is_used(const struct live_outside *o, const struct gpu_row *row)
 {
-	return row->used || !isnan(program_bytes(o, &row->look));
+	bool used = row->used;
+
+	for (uint32_t i = 0; row->look.processes_known && i < row->look.process_count && !used; i++)
+		used = is_ours(o, &row->look.processes[i]);
+	return used;
 }
 
-/* Those that the program uses; where nobody can tell, all. */
-static void fill_table(const struct live_outside *o, const struct gpu_table *table, struct live_snapshot *s)
+static void look_for_anybody(struct outside_gpus *g, const struct gpu_table *table)
+{
+	for (uint32_t i = 0; i < NVML_DEVICES && !g->anybody; i++)
+		g->anybody = table->gpus[i].looked && table->gpus[i].look.processes_known && table->gpus[i].look.process_count > 0;
+}
+
+/* Those that the program uses; while it uses none, or nobody can tell, all. */
+static void fill_table(struct live_outside *o, const struct gpu_table *table, struct live_snapshot *s)
 {
 	bool any = false;
 
+	look_for_anybody(&o->gpus, table);
 	for (uint32_t i = 0; i < NVML_DEVICES; i++)
 		any = any || (table->gpus[i].looked && is_used(o, &table->gpus[i]));
 	for (uint32_t i = 0; i < NVML_DEVICES && s->gpu_count < LIVE_GPUS; i++)

@@ -90,6 +90,8 @@ struct outside_gpus {
 	struct gpu_sampler sampler;
 	struct gpu_table *table; /* of our own sampler; NULL: there is none */
 	bool driver_looked, driver, tried;
+	bool pids_hold; /* the driver's numbers of processes are ours */
+	bool anybody;   /* and it has named one, of whomever: there are drivers that name none */
 	int64_t next_ns;
 	uint32_t looks;
 };

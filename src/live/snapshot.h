@@ -92,7 +92,7 @@ struct live_gpu {
 	uint32_t number; /* as the driver numbers them, or CUDA where it tells: the same in all snapshots, unlike its place in the list */
 	char name[LIVE_NAME], uuid[LIVE_NAME];
 	double memory_used_bytes, memory_total_bytes;
-	double program_bytes; /* of the program's processes */
+	double program_bytes; /* of the program's processes; 0: it does not use this one; NAN: nobody can tell */
 	double utilization, memory_utilization; /* 0 to 1 */
 	double sm_clock_mhz, sm_clock_limit_mhz, power_watts, power_limit_watts, temperature_celsius;
 };

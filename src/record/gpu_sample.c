@@ -15,7 +15,6 @@
 #define WAITING_MAX 256u  /* samples that wait until it is known whose GPUs they are of */
 #define WAIT_NS 10000000000
 #define GENERATIONS 64    /* up from a process that are looked for the root */
-#define INITIAL_PID_NAMESPACE 0xeffffffcu /* as Linux numbers them */
 #define TRACKS_MAX 4096u  /* of processes on GPUs */
 
 /* A GPU as the driver numbers them. */
@@ -369,7 +368,7 @@ int gpu_samples_start(struct gpu_samples **ret, struct drain *drain, struct trac
 	s->writer = writer;
 	s->root = root;
 	s->begin_ns = now_ns();
-	s->numbers_hold = proc_pid_namespace() == INITIAL_PID_NAMESPACE;
+	s->numbers_hold = proc_pids_are_global();
 	rc = gpu_sampler_start(&s->sampler, clock);
 	if (rc != 0) {
 		free(s);

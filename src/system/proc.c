@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define INITIAL_PID_NAMESPACE 0xeffffffcu /* as Linux numbers them */
+
 /* The beginning of a file, NUL-terminated; its length. */
 static size_t read_start(const char *path, char *text, size_t size)
 {
@@ -52,6 +54,11 @@ uint64_t proc_pid_namespace(void)
 	struct stat st;
 
 	return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
+bool proc_pids_are_global(void)
+{
+	return proc_pid_namespace() == INITIAL_PID_NAMESPACE;
 }
 
 int proc_open(pid_t pid, pid_t tid, const char *name)

@@ -22,6 +22,9 @@ void proc_boot_id(char boot_id[PROC_BOOT_ID_SIZE]);
 /* Pids of two processes are comparable when this is the same for both.  0 when it cannot be told. */
 uint64_t proc_pid_namespace(void);
 
+/* Ours are those of the whole machine, which drivers tell: not in most containers. */
+bool proc_pids_are_global(void);
+
 /* Opens a file of a process, or of one of its threads (tid not 0).  A descriptor, or negative. */
 int proc_open(pid_t pid, pid_t tid, const char *name);
 

@@ -429,6 +429,24 @@ static void gpus_keep_their_numbers(void **state)
 	assert_string_equal(of("gpu_idle")->alert.subject, "GPU 3");
 }
 
+/* A colleague's GPU is not ours to judge; where nobody can tell whose it is, it may be. */
+static void gpus_of_others_are_left_alone(void **state)
+{
+	(void)state;
+	start();
+	for (; snapshot.run_s < 60; step_time()) {
+		make_steady(4 * GB, 0.2);
+		snapshot.gpu_count = 1;
+		snapshot.gpus[0] = (struct live_gpu){ .number = 6, .memory_total_bytes = 80 * GB, .memory_used_bytes = 78 * GB, .utilization = 0.05,
+						      .program_bytes = snapshot.run_s < 40 ? 0 : NAN };
+		judge();
+		if (snapshot.run_s < 40)
+			assert_int_equal(begun_in_all(), 0);
+	}
+	assert_int_equal(begun_in_all(), 1);
+	assert_string_equal(of("gpu_memory_high")->alert.subject, "GPU 6");
+}
+
 static void an_idle_gpu_is_told_while_steps_go_on(void **state)
 {
 	(void)state;
@@ -708,6 +726,7 @@ int main(void)
 		cmocka_unit_test_teardown(waiting_for_input_is_told, end),
 		cmocka_unit_test_teardown(full_gpu_memory_is_told_for_its_gpu, end),
 		cmocka_unit_test_teardown(gpus_keep_their_numbers, end),
+		cmocka_unit_test_teardown(gpus_of_others_are_left_alone, end),
 		cmocka_unit_test_teardown(an_idle_gpu_is_told_while_steps_go_on, end),
 		cmocka_unit_test_teardown(a_gpu_that_is_nearly_busy_is_told_once, end),
 		cmocka_unit_test_teardown(the_rest_is_told, end),

@@ -547,6 +547,10 @@ static void test_gpus(void **state)
 	assert_int_equal(s->gpus[0].number, 1);
 	assert_int_equal(s->gpus[1].number, 3);
 	assert_true(isnan(s->gpus[0].program_bytes) && isnan(s->gpus[0].temperature_celsius));
+	o.gpus.pids_hold = true; /* whose they are can be told */
+	outside_gpu_fill(&o, 1, s);
+	assert_int_equal(s->gpu_count, 2);
+	assert_true(s->gpus[0].program_bytes == 0 && s->gpus[1].program_bytes == 0);
 
 	add_gpu(o.gpus.table, 3, ROOT);
 	outside_gpu_fill(&o, 1, s);
@@ -557,10 +561,41 @@ static void test_gpus(void **state)
 	assert_near(s->gpus[0].memory_used_bytes, 900, 0);
 	assert_near(s->gpus[0].utilization, 0.5, 1e-9);
 	assert_near(s->gpus[0].power_watts, 120.5, 1e-9);
+	o.gpus.table->gpus[3].look.processes[0].known = 0; /* it is there, with who knows how much */
+	outside_gpu_fill(&o, 1, s);
+	assert_int_equal(s->gpu_count, 1);
+	assert_true(s->gpus[0].number == 3 && isnan(s->gpus[0].program_bytes));
 	for (uint32_t i = 0; i < NVML_DEVICES; i++)
 		add_gpu(o.gpus.table, i, ROOT);
 	outside_gpu_fill(&o, 1, s);
 	assert_int_equal(s->gpu_count, LIVE_GPUS);
+	end(&o);
+	free(s);
+}
+
+/* A driver that names nobody at all does not say that it is not us. */
+static void test_gpus_of_nobody(void **state)
+{
+	struct watched_process_view p = process(0, ROOT, SECOND, 0);
+	struct live_snapshot *s = calloc(1, sizeof *s);
+	struct live_outside o;
+
+	(void)state;
+	begin(&o);
+	take(&o, &p, 1, NULL, 0);
+	o.gpus.pids_hold = true;
+	o.gpus.table = calloc(1, sizeof *o.gpus.table);
+	add_gpu(o.gpus.table, 0, 1);
+	add_gpu(o.gpus.table, 1, 1);
+	o.gpus.table->gpus[0].look.process_count = o.gpus.table->gpus[1].look.process_count = 0;
+	outside_gpu_fill(&o, 1, s);
+	assert_true(s->gpu_count == 2 && isnan(s->gpus[0].program_bytes) && isnan(s->gpus[1].program_bytes));
+	o.gpus.table->gpus[1].look.process_count = 1; /* somebody else, there */
+	outside_gpu_fill(&o, 1, s);
+	assert_true(s->gpu_count == 2 && s->gpus[0].program_bytes == 0 && s->gpus[1].program_bytes == 0);
+	o.gpus.table->gpus[0].look.processes_known = 0;
+	outside_gpu_fill(&o, 1, s);
+	assert_true(s->gpu_count == 2 && isnan(s->gpus[0].program_bytes) && s->gpus[1].program_bytes == 0);
 	end(&o);
 	free(s);
 }
@@ -713,6 +748,7 @@ int main(void)
 		cmocka_unit_test(test_machine),
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_gpus),
+		cmocka_unit_test(test_gpus_of_nobody),
 		cmocka_unit_test(test_real_program),
 	};
 
