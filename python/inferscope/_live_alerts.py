@@ -184,9 +184,9 @@ class Judge:
             self.growth(now, sample)
         if sample.get("gpu_source", "none") != "none":
             gpu = "GPU %d" % sample.get("gpu_device", 0)
-            self.above(now, "gpu_memory_high", sample["gpu_memory_percent"] / 100, self.config.gpu_threshold, gpu, severity=0.9,
-                       type=BottleneckType.GPU_TRANSFER,
-                       text="%.0f %% of the memory of %s is used" % (sample["gpu_memory_percent"], gpu))
+            used = sample["gpu_memory_percent"] if _uses_gpu(sample) else 0.0
+            self.above(now, "gpu_memory_high", used / 100, self.config.gpu_threshold, gpu, severity=0.9,
+                       type=BottleneckType.GPU_TRANSFER, text="%.0f %% of the memory of %s is used" % (used, gpu))
 
     def above(self, now, kind, value, threshold, subject="", **about):
         """A condition that is a number above a bound."""
@@ -220,6 +220,11 @@ class Judge:
         if not rises or sum(steps) < GROWTH_BYTES or steps[2] < sum(steps) / 6:
             return None
         return available / (steps[1] + steps[2]) * (least[3][1] - least[1][1]) / 60
+
+
+def _uses_gpu(sample):
+    """Whether the process has anything there; where nobody can tell, it may have."""
+    return sample.get("gpu_process_mb") is None or sample["gpu_process_mb"] > 0 or sample.get("gpu_memory_mb", 0) > 0
 
 
 def _minutes(minutes):

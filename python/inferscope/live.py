@@ -320,7 +320,7 @@ class LiveMonitor:
             gpu = self._gpu.get_current_stats()
             sample.update(gpu_source=gpu["source"], gpu_device=gpu["device"], gpu_memory_mb=gpu["memory_mb"],
                           gpu_memory_percent=max(gpu["memory_used_percent"], gpu.get("device_used_percent") or 0.0),
-                          gpu_percent=gpu.get("utilization_percent"))
+                          gpu_process_mb=gpu.get("process_mb"), gpu_percent=gpu.get("utilization_percent"))
         sample["custom"] = dict(self._custom)
         return sample
 

@@ -142,8 +142,6 @@ struct cuda_door {
 extern struct cuda_door cuda_door;
 bool cuda_is_ours(void);
 
-/* So many records that CUPTI made, or should have made, will never be events. */
-
 /* ---- buffers.c ---- */
 
 bool cuda_buffers_map(void);

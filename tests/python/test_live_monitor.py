@@ -98,6 +98,24 @@ def test_full_memory_of_a_gpu():
     assert (alert.type, alert.severity, alert.level, alert.threshold) == (BottleneckType.GPU_TRANSFER, 0.9, "critical", 0.9)
 
 
+def test_a_gpu_that_others_fill():
+    full = {"time_s": 0, "gpu_source": "nvml", "gpu_device": 1, "gpu_memory_percent": 97.0, "gpu_memory_mb": 0.0, "gpu_process_mb": 0.0}
+    run = Run()
+
+    def judge(seconds, **more):
+        for _ in range(10 * seconds):
+            run.now = round(run.now + 0.1, 1)
+            run.judge.judge({**full, "time_s": run.now, **more})
+        return run.kinds()
+
+    assert judge(10) == []
+    assert judge(10, gpu_process_mb=300.0, gpu_memory_mb=300.0) == [("gpu_memory_high", True)]
+    assert judge(10) == [("gpu_memory_high", True), ("gpu_memory_high", False)]  # it has left
+    assert judge(10, gpu_source="torch", gpu_memory_mb=9.0)[2:] == [("gpu_memory_high", True)]  # the driver does not name it, torch does
+    assert judge(10)[3:] == [("gpu_memory_high", False)]
+    assert judge(10, gpu_process_mb=None, gpu_memory_mb=23000.0)[4:] == [("gpu_memory_high", True)]  # in a container
+
+
 def test_a_leak_is_told_before_it_is_too_late():
     leak = {"memory_mb": lambda t: 2 * GB + 5 * max(0, t - 60), "available": lambda t: 8 * GB - 5 * max(0, t - 60)}  # full after 27 minutes
     run = Run().go(400, **leak)
@@ -325,14 +343,15 @@ def test_alerts_are_in_the_trace(tmp_path):
 @pytest.mark.skipif(not (package.BUILD / "tests" / "doubles" / "nvml").exists(), reason="the doubles of NVIDIA's libraries are not built")
 def test_a_gpu_that_is_full(tmp_path):
     said, _ = package.run("""
-        import json, time, inferscope
+        import json, os, time, inferscope
+        with open("processes", "w") as file: file.write("%d:%d" % (os.getpid(), 9 << 30))
         with inferscope.LiveMonitor(0.02, {"hold": 0.2}) as monitor:
             end = time.monotonic() + 10
             while not monitor.alerts and time.monotonic() < end: time.sleep(0.01)
             time.sleep(0.2)
         print(json.dumps([alert.as_dict() for alert in monitor.alerts]))
         """, tmp_path, LD_LIBRARY_PATH=str(package.BUILD / "tests" / "doubles" / "nvml"), DOUBLE_DEVICES="1",
-        DOUBLE_NVML=f"memory_used={23 << 30}")
+        DOUBLE_NVML=f"memory_used={23 << 30},processes=@{tmp_path / 'processes'}")
     alert, = json.loads(said)
     assert (alert["kind"], alert["subject"], alert["text"]) == ("gpu_memory_high", "GPU 0", "96 % of the memory of GPU 0 is used")
     assert alert["start_s"] >= 0.2 and alert["value"] == pytest.approx(23 / 24)

@@ -465,6 +465,19 @@ def test_what_the_driver_says(nvml, monkeypatch):
     assert [row["device_used_percent"] for row in GPUTracker().get_device_stats()] == [25.0, 50.0]
 
 
+@pytest.mark.parametrize("visible,found", [("1", 1), ("1,0", 1), ("GPU-b", 1), ("GPU-a,GPU-b", 0), ("", None), ("-1", None), ("MIG-x", None),
+                                           ("GPU-c", None), ("7", None)])
+def test_the_gpu_that_cuda_would_take(nvml, monkeypatch, visible, found):
+    nvml[2] = [device(6 * GB, 24 * GB, "GPU-a1"), device(12 * GB, 24 * GB, "GPU-b2")]
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    stats = GPUTracker().get_current_stats()
+    assert (stats["source"], stats["device"]) == (("none", None) if found is None else ("nvml", found))
+    assert stats.get("uuid") == (None if found is None else ["GPU-a1", "GPU-b2"][found])
+    assert ("reason" in stats) == (found is None) and GPUTracker().source == stats["source"]
+    assert GPUTracker(device=0).get_current_stats()["uuid"] == "GPU-a1"  # as NVML numbers them
+
+
 needs_double = pytest.mark.skipif(not (DOUBLES / "nvml").exists(), reason="the doubles of NVIDIA's libraries are not built")
 
 

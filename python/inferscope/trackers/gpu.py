@@ -32,7 +32,8 @@ def _pids_are_comparable():
 class GPUTracker(Tracker):
     """Memory and work of a GPU.
 
-    device: its number, as torch or else NVML has it; None: torch's current one, else the first.
+    device: its number, as torch or else NVML has it; None: torch's current one, else the first that CUDA_VISIBLE_DEVICES names, else
+    the first.
     timeout: seconds for NVML; when it takes longer, what it said before is given, and "age_s" grows.
 
     `source` says where the figures come from: "torch" when the program has used CUDA through PyTorch, "nvml" when only the driver's
@@ -50,7 +51,9 @@ class GPUTracker(Tracker):
         """"torch", "nvml" or "none"."""
         if self._torch_memory() is not None:
             return "torch"
-        return "nvml" if self._nvml()[2] else "none"
+        gpus = self._nvml()[2]
+        device = self._chosen(gpus)
+        return "nvml" if device is not None and device < len(gpus) else "none"
 
     # ---- What torch says ----
 
@@ -84,6 +87,16 @@ class GPUTracker(Tracker):
                 return None
             device = int(names[device])
         return gpus[device] if device < len(gpus) else None
+
+    def _chosen(self, gpus):
+        """The number, as NVML has it, of the GPU that was asked for, or that CUDA would take; None when this program is to see none."""
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES") if self.pid == os.getpid() else None
+        if self.device is not None or visible is None:
+            return self.device or 0
+        name = visible.split(",")[0].strip()
+        if name.isdigit():
+            return int(name)
+        return next((number for number, gpu in enumerate(gpus) if name.startswith("GPU-") and gpu["uuid"].startswith(name)), None)
 
     def _of_process(self, gpu):
         """MB of it that the process has; None when that cannot be told."""
@@ -124,8 +137,8 @@ class GPUTracker(Tracker):
             stats = {"memory_mb": allocated / MB, "memory_used_percent": 100.0 * allocated / total if total else 0.0,
                      "reserved_mb": reserved / MB, "total_gb": total / GB, "source": "torch", "device": device}
         else:
-            device = self.device or 0
-            gpu = gpus[device] if device < len(gpus) else None
+            device = self._chosen(gpus)
+            gpu = gpus[device] if device is not None and device < len(gpus) else None
             stats = {"memory_mb": 0.0, "memory_used_percent": 0.0, "reserved_mb": 0.0, "total_gb": 0.0, "source": "none", "device": None}
         if gpu is not None:
             more = self._device_figures(gpu)
@@ -135,7 +148,7 @@ class GPUTracker(Tracker):
                              total_gb=gpu.get("memory_total_bytes", 0) / GB, source="nvml", device=device)
             stats.update(more, age_s=age)
         elif torch is None:
-            stats["reason"] = error or "there is no GPU %d" % device
+            stats["reason"] = error or ("CUDA_VISIBLE_DEVICES names no GPU that there is" if device is None else "there is no GPU %d" % device)
         return stats
 
     def get_current_stats(self):
