@@ -91,19 +91,6 @@ static uint32_t first_main_track(const struct parts *p, struct host_names *names
 	return first;
 }
 
-/* By what the trace says, else by number, which threads may have had one after the other. */
-static uint32_t states_of(const struct timeline *t, uint32_t track)
-{
-	for (uint32_t i = 0; i < t->track_count; i++)
-		if (t->tracks[i].kind == TRACK_STATES && t->tracks[i].parent == track)
-			return i;
-	for (uint32_t i = 0; i < t->track_count; i++)
-		if (t->tracks[i].kind == TRACK_STATES && t->tracks[i].process == t->tracks[track].process &&
-		    t->tracks[i].os_id == t->tracks[track].os_id)
-			return i;
-	return TIMELINE_NONE;
-}
-
 static bool was_looked_at(const struct timeline *t, uint32_t states)
 {
 	uint32_t count;
@@ -319,7 +306,7 @@ int host_choose(struct parts *p, struct analysis_host *h, struct host_names *nam
 	if (h->spine == TIMELINE_NONE)
 		h->spine = first_main_track(p, names);
 	h->only_looks = h->spine == TIMELINE_NONE || t->tracks[h->spine].count == 0;
-	h->states = h->only_looks ? first_main_states(t) : states_of(t, h->spine);
+	h->states = h->only_looks ? first_main_states(t) : timeline_states_of(t, h->spine);
 	h->spine = h->only_looks ? h->states : h->spine;
 	if (h->spine == TIMELINE_NONE)
 		return 0;

@@ -14,6 +14,7 @@ struct gap_builder {
 	struct device_states *d;
 	size_t capacity;
 	struct top_finder top;
+	struct seen outside;
 	uint32_t seen;     /* places in the order that were looked at for launches */
 	uint32_t launched; /* the last launch among them, or TIMELINE_NONE */
 };
@@ -102,7 +103,8 @@ static int slept(struct gap_builder *g, const struct gap_look *l, bool *ret)
 	r = evidence_time(g->b->evidence, l->thread, EVIDENCE_SLEEP, gap->begin, l->split, &sleep);
 	if (r == 0)
 		*ret = half_of(sleep, gap) ||
-		       process_was_quiet(g->b->quiet, l->thread, gap->begin, gap->end);
+		       (process_was_quiet(g->b->quiet, l->thread, gap->begin, gap->end) &&
+			!thread_was_running(&g->outside, g->b->t, l->thread, gap->begin, l->split));
 	return r;
 }
 

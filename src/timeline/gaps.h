@@ -40,6 +40,15 @@ int quiet_new(struct quiet **ret, const struct timeline *t, struct evidence *e);
 void quiet_free(struct quiet *q);
 bool process_was_quiet(struct quiet *q, uint32_t thread, int64_t from, int64_t to);
 
+/* gaps_seen.c: whether a thread ran for most of [from, to), as far as it was looked at.  Fastest when asked in the order of time. */
+struct seen {
+	bool any;
+	uint32_t thread;         /* that was asked for last: */
+	uint32_t first, end, at; /* its looks, */
+	bool sampled;            /* samples of its program counter among them */
+};
+bool thread_was_running(struct seen *s, const struct timeline *t, uint32_t thread, int64_t from, int64_t to);
+
 /* gaps_top.c: what a thread was in: see struct timeline_gap. */
 struct top_finder {
 	struct top_level *stack;

@@ -142,3 +142,16 @@ uint32_t timeline_looks_from(const struct timeline *t, uint32_t track, int64_t t
 	*ret_count = low - first;
 	return first;
 }
+
+/* By what the trace says, else by number, which threads may have had one after the other. */
+uint32_t timeline_states_of(const struct timeline *t, uint32_t track)
+{
+	for (uint32_t i = 0; i < t->track_count; i++)
+		if (t->tracks[i].kind == TRACK_STATES && t->tracks[i].parent == track)
+			return i;
+	for (uint32_t i = 0; i < t->track_count; i++)
+		if (t->tracks[i].kind == TRACK_STATES && t->tracks[i].process == t->tracks[track].process &&
+		    t->tracks[i].os_id == t->tracks[track].os_id)
+			return i;
+	return TIMELINE_NONE;
+}

@@ -262,6 +262,8 @@ uint32_t timeline_first_at(const struct timeline *t, uint32_t track, int64_t tim
 
 /* The first look of a track that begins at `time` or later, and how many of the track there are from there on. */
 uint32_t timeline_looks_from(const struct timeline *t, uint32_t track, int64_t time, uint32_t *ret_count);
+/* The track of the states of a thread, or TIMELINE_NONE. */
+uint32_t timeline_states_of(const struct timeline *t, uint32_t thread);
 
 static inline bool timeline_is_device_work(uint8_t kind)
 {

@@ -102,6 +102,8 @@ int main(int argc, char **argv)
 		return calls_batch();
 	if (strcmp(what, "busy") == 0)
 		return calls_busy(CL_QUEUE_PROFILING_ENABLE | order_of(more));
+	if (strcmp(what, "gaps") == 0)
+		return calls_gaps();
 	if (strcmp(what, "view") == 0)
 		return calls_view(order_of(more));
 	if (strcmp(what, "threads") == 0)

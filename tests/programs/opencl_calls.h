@@ -43,6 +43,7 @@ int calls_kinds(void);
 int calls_svm(void);
 int calls_batch(void);
 int calls_busy(cl_command_queue_properties properties);
+int calls_gaps(void);
 int calls_view(cl_command_queue_properties properties);
 int calls_threads(void);
 int calls_waits(cl_command_queue_properties properties);

@@ -1,5 +1,6 @@
 /* opencl_scenes.c - what programs do with queues, events and memory; see opencl_calls.c. */
 #include <pthread.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -66,6 +67,92 @@ int calls_busy(cl_command_queue_properties properties)
 	TRY(clFinish(w.queue));
 	for (size_t i = 0; i < n; i++)
 		print_event(events[i]);
+	TRY(clReleaseMemObject(buffer));
+	world_end(&w);
+	return 0;
+}
+
+/* ---- Why its device has nothing to do: a line for each time, with the end of the kernel before and the start of the one after ---- */
+
+#define ROUNDS_OF_GAPS 6u
+
+enum gap { GAP_HOST, GAP_SYNC, GAP_SLEEP, GAP_DEPENDENCY, GAPS };
+
+static void spin_ms(double ms)
+{
+	double end = seconds() + ms / 1e3;
+
+	while (seconds() < end)
+		;
+}
+
+/* By the clock that PoCL has, too. */
+static cl_ulong raw_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+	return (cl_ulong)ts.tv_sec * 1000000000u + (cl_ulong)ts.tv_nsec;
+}
+
+/* Two kernels, and 25 ms between them.  When it began to wait for the first, if it does. */
+static cl_ulong make_gap(const struct world *w, cl_mem buffer, enum gap gap, cl_event *before, cl_event *after)
+{
+	cl_event user = NULL;
+	cl_ulong asked;
+	cl_int rc;
+
+	launch_work(w, w->queue, buffer, gap == GAP_SYNC ? 100 : 10, 0, NULL, before);
+	asked = raw_ns();
+	TRY(gap == GAP_SYNC ? clFinish(w->queue) : clFlush(w->queue));
+	if (gap == GAP_DEPENDENCY) {
+		user = clCreateUserEvent(w->context, &rc);
+		TRY(rc);
+		launch_work(w, w->queue, buffer, 10, 1, &user, after);
+		TRY(clFlush(w->queue));
+	}
+	if (gap == GAP_HOST || gap == GAP_SYNC)
+		spin_ms(25);
+	else
+		pause_ms(25);
+	if (!user) {
+		launch_work(w, w->queue, buffer, 10, 0, NULL, after);
+		return asked;
+	}
+	TRY(clSetUserEventStatus(user, CL_COMPLETE));
+	TRY(clReleaseEvent(user));
+	return asked;
+}
+
+static cl_ulong profiled(cl_event event, cl_profiling_info what)
+{
+	cl_ulong time;
+
+	TRY(clGetEventProfilingInfo(event, what, sizeof time, &time, NULL));
+	return time;
+}
+
+int calls_gaps(void)
+{
+	static const char *const names[GAPS] = { "host_late", "sync", "no_work", "dependency" };
+	static cl_event before[ROUNDS_OF_GAPS * GAPS], after[ROUNDS_OF_GAPS * GAPS];
+	cl_ulong asked[ROUNDS_OF_GAPS * GAPS];
+	struct world w;
+	cl_mem buffer;
+
+	world_make(&w, CL_QUEUE_PROFILING_ENABLE);
+	buffer = buffer_make(&w, CL_MEM_READ_WRITE, N * 4);
+	for (unsigned i = 0; i < ROUNDS_OF_GAPS * GAPS; i++)
+		asked[i] = make_gap(&w, buffer, i % GAPS, &before[i], &after[i]);
+	TRY(clFinish(w.queue));
+	for (unsigned i = 0; i < ROUNDS_OF_GAPS * GAPS; i++) {
+		cl_ulong end = profiled(before[i], CL_PROFILING_COMMAND_END), start = profiled(after[i], CL_PROFILING_COMMAND_START);
+		bool ended_before = i % GAPS == GAP_SYNC && end < asked[i]; /* there was nothing to wait for */
+
+		printf("gap %s %llu %llu\n", names[ended_before ? GAP_HOST : i % GAPS], (unsigned long long)end, (unsigned long long)start);
+		TRY(clReleaseEvent(before[i]));
+		TRY(clReleaseEvent(after[i]));
+	}
 	TRY(clReleaseMemObject(buffer));
 	world_end(&w);
 	return 0;

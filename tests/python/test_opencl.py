@@ -207,6 +207,22 @@ def test_busy_and_idle_are_those_of_its_own_profiling(tmp_path, order):
     assert sum(device["idle_causes"].values()) == pytest.approx(device["idle_us"], abs=0.1)
 
 
+def test_causes_of_idleness_are_those_that_it_knows(tmp_path, monkeypatch):
+    """It knows why its device waits, and its own profiling says how long."""
+    monkeypatch.setenv("INFERSCOPE_WAITS", "on")
+    recording = calls(tmp_path, "gaps")
+    known = Counter()
+    for line in recording.out.splitlines():
+        _, cause, end, start = line.split()
+        known[cause] += (int(start) - int(end)) / 1e3
+    run = subprocess.run([INFERSCOPE, "analyze", tmp_path / "trace.sbt", "--format", "json"], capture_output=True, text=True,
+                         check=True, timeout=PATIENCE)
+    device, = json.loads(run.stdout)["devices"]
+    found = {cause.removesuffix("_us"): us for cause, us in device["idle_causes"].items()}
+    assert len(known) == 4 and sum(known.values()) > 500000
+    assert {cause: found[cause] for cause in known} == pytest.approx(known, rel=0.01)
+
+
 def test_each_command_has_its_own_times(tmp_path):
     """PoCL counts with CLOCK_MONOTONIC_RAW, which the trace can tell too."""
     recording = calls(tmp_path, "busy")
