@@ -94,7 +94,7 @@ uint64_t memory_group_parse_stat(const char *text, const char *key)
 /* A limit that is no less than what there is is none. */
 void machine_memory_limit(struct machine_memory *m, const struct memory_group *g)
 {
-	uint64_t left = minus(g->limit, minus(g->used, g->inactive_file));
+	uint64_t left = minus(g->limit, minus(g->used, g->reclaimable));
 
 	if (g->limit < m->total) {
 		m->total = g->limit;
@@ -214,6 +214,32 @@ static uint64_t read_number(int fd)
 	return proc_reread(fd, text, sizeof text) > 0 ? memory_group_parse_number(text) : 0;
 }
 
+/*
+ * What the kernel takes back before it kills anybody: caches of files, also of
+ * those that were read more than once (a set of data in its second epoch is on
+ * the active list), and of the kernel's own objects, which the first version
+ * does not tell.  Memory in /dev/shm and pages that are locked are on other
+ * lists and count as used.
+ *
+ * MemAvailable is made of the same, less as much as the low watermark of the
+ * machine (some tens of MB, at most half of the cache), below which the kernel
+ * begins to take back.  A group has no such mark: it gives back at its limit.
+ */
+static uint64_t read_reclaimable(const char *text, bool first_version)
+{
+	static const char *const second[] = { "inactive_file", "active_file", "slab_reclaimable" };
+	static const char *const first[] = { "total_inactive_file", "total_active_file" };
+	size_t count = first_version ? sizeof first / sizeof first[0] : sizeof second / sizeof second[0];
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t more = memory_group_parse_stat(text, first_version ? first[i] : second[i]);
+
+		sum = sum > UINT64_MAX - more ? UINT64_MAX : sum + more;
+	}
+	return sum;
+}
+
 /* What a group uses is asked only where it matters: memory.stat is dear. */
 static void read_group(const struct machine_memory_files *f, const struct machine_memory_group_files *g, struct machine_memory *m)
 {
@@ -223,7 +249,7 @@ static void read_group(const struct machine_memory_files *f, const struct machin
 	if (group.limit < m->machine_total) {
 		group.used = read_number(g->used);
 		if (proc_reread(g->stat, text, sizeof text) > 0)
-			group.inactive_file = memory_group_parse_stat(text, f->first_version ? "total_inactive_file" : "inactive_file");
+			group.reclaimable = read_reclaimable(text, f->first_version);
 	}
 	if (group.swap_limit < m->swap_total)
 		group.swap_used = read_number(g->swap_used);

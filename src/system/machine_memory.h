@@ -20,7 +20,7 @@
 /* Bytes.  total 0: not known. */
 struct machine_memory {
 	uint64_t total;      /* the tightest limit, or what the machine has */
-	uint64_t available;  /* without swapping, before somebody is killed: what only caches files counts as free */
+	uint64_t available;  /* without swapping, before somebody is killed: caches count as free */
 	uint64_t swap_total, swap_used;
 	bool limited;        /* total is a control group's */
 	uint64_t machine_total, machine_available;
@@ -35,7 +35,7 @@ int machine_memory_parse_meminfo(const char *text, struct machine_memory *ret);
 /* One control group. */
 struct memory_group {
 	uint64_t limit, used; /* limit MACHINE_MEMORY_NO_LIMIT: none */
-	uint64_t inactive_file; /* of what is used, files that nobody would miss */
+	uint64_t reclaimable; /* of what is used, what the kernel takes back before it kills anybody */
 	uint64_t swap_limit, swap_used;
 };
 

@@ -92,15 +92,15 @@ def made_up_machine(root, group, files):
 def test_limits_of_a_container(tmp_path):
     stats = made_up_machine(tmp_path, "0::/docker/abc\n", {
         "docker/abc/memory.max": f"{4 * GB}\n", "docker/abc/memory.current": f"{3 * GB}\n",
-        "docker/abc/memory.stat": f"anon {2 * GB}\ninactive_file {GB}\n"})
+        "docker/abc/memory.stat": f"anon {2 * GB}\ninactive_file {GB // 4}\nactive_file {GB // 2}\nslab_reclaimable {GB // 4}\n"})
     assert (stats["total_gb"], stats["available_gb"], stats["used_percent"], stats["limited"], stats["limit_gb"]) == (4, 2, 50, True, 4)
     assert (stats["machine_total_gb"], stats["machine_available_gb"]) == (16, 12)
 
 
 def test_limits_of_the_first_version(tmp_path):
     stats = made_up_machine(tmp_path, "4:memory:/job\n0::/\n", {
-        "memory/job/memory.limit_in_bytes": f"{2 * GB}\n", "memory/job/memory.usage_in_bytes": f"{GB}\n",
-        "memory/job/memory.stat": "total_inactive_file 0\n"})
+        "memory/job/memory.limit_in_bytes": f"{2 * GB}\n", "memory/job/memory.usage_in_bytes": f"{3 * GB // 2}\n",
+        "memory/job/memory.stat": f"active_file 1\ntotal_inactive_file 0\ntotal_active_file {GB // 2}\n"})
     assert (stats["total_gb"], stats["available_gb"], stats["used_percent"], stats["limited"]) == (2, 1, 50, True)
 
 

@@ -73,13 +73,13 @@ static void test_group_texts(void **state)
 	assert_int_equal(memory_group_parse_stat("inactive_file 99999999999999999999\n", "inactive_file"), 0);
 }
 
-/* Files that nobody would miss do not count as used, and what is left is never more than what the machine has left. */
+/* What the kernel would take back does not count as used, and what is left is never more than what the machine has left. */
 static void test_limit(void **state)
 {
-	struct memory_group inner = { .limit = 400 * MB, .used = 300 * MB, .inactive_file = 100 * MB, .swap_limit = 10 * MB,
+	struct memory_group inner = { .limit = 400 * MB, .used = 300 * MB, .reclaimable = 100 * MB, .swap_limit = 10 * MB,
 				      .swap_used = 3 * MB };
-	struct memory_group outer = { .limit = 500 * MB, .used = 480 * MB, .inactive_file = 0, .swap_limit = MACHINE_MEMORY_NO_LIMIT };
-	struct memory_group full = { .limit = 100 * MB, .used = 130 * MB, .inactive_file = MACHINE_MEMORY_NO_LIMIT, .swap_limit = 0 };
+	struct memory_group outer = { .limit = 500 * MB, .used = 480 * MB, .reclaimable = 0, .swap_limit = MACHINE_MEMORY_NO_LIMIT };
+	struct memory_group full = { .limit = 100 * MB, .used = 130 * MB, .reclaimable = MACHINE_MEMORY_NO_LIMIT, .swap_limit = 0 };
 	struct memory_group none = { .limit = MACHINE_MEMORY_NO_LIMIT, .used = 5, .swap_limit = MACHINE_MEMORY_NO_LIMIT };
 	struct machine_memory m;
 
@@ -101,7 +101,7 @@ static void test_limit(void **state)
 	assert_int_equal(m.total, 100 * MB);
 	assert_int_equal(m.available, 20 * MB);
 	assert_int_equal(m.swap_used, 0);
-	full.inactive_file = 0;
+	full.reclaimable = 0;
 	machine_memory_limit(&m, &full);
 	assert_int_equal(m.available, 0);
 }
@@ -186,6 +186,23 @@ static void test_second_version(void **state)
 	assert_true(quota == 1.5);
 }
 
+/* A program with 5 MB of its own that has read its 9 MB of data more than once has as much left as one that has read it once; what
+ * is in /dev/shm, and what is locked, is not to be had. */
+static void test_caches_are_available(void **state)
+{
+	struct world *w = *state;
+
+	put(w, "/proc/42/cgroup", "0::/box\n");
+	put(w, "/sys/fs/cgroup/box/memory.max", "16777216\n");
+	put(w, "/sys/fs/cgroup/box/memory.current", "15728640\n");
+	put(w, "/sys/fs/cgroup/box/memory.stat",
+	    "anon 5242880\nfile 10485760\nshmem 1048576\ninactive_anon 6291456\nactive_file 6291456\ninactive_file 2097152\n"
+	    "unevictable 0\nslab_reclaimable 1048576\nslab_unreclaimable 4096\n");
+	assert_int_equal(read_memory(w).available, 10 * MB);
+	put(w, "/sys/fs/cgroup/box/memory.stat", "inactive_file 18446744073709551615\nactive_file 2\n"); /* more than there is */
+	assert_int_equal(read_memory(w).available, 16 * MB);
+}
+
 /* Each controller has a folder of its own; where that is not to be seen, as in a container, the outermost one is the container's. */
 static void test_first_version(void **state)
 {
@@ -196,7 +213,7 @@ static void test_first_version(void **state)
 	put(w, "/proc/42/cgroup", "5:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc\n0::/\n");
 	put(w, "/sys/fs/cgroup/memory/memory.limit_in_bytes", "104857600\n");
 	put(w, "/sys/fs/cgroup/memory/memory.usage_in_bytes", "94371840\n");
-	put(w, "/sys/fs/cgroup/memory/memory.stat", "inactive_file 1\ntotal_inactive_file 20971520\n");
+	put(w, "/sys/fs/cgroup/memory/memory.stat", "inactive_file 1\nactive_file 2\ntotal_inactive_file 15728640\ntotal_active_file 5242880\n");
 	put(w, "/sys/fs/cgroup/memory/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n");
 	put(w, "/sys/fs/cgroup/cpu/docker/cpu.cfs_quota_us", "-1\n");
 	put(w, "/sys/fs/cgroup/cpu/docker/cpu.cfs_period_us", "100000\n");
@@ -391,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_group_texts),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test_setup_teardown(test_second_version, make_world, remove_world),
+		cmocka_unit_test_setup_teardown(test_caches_are_available, make_world, remove_world),
 		cmocka_unit_test_setup_teardown(test_first_version, make_world, remove_world),
 		cmocka_unit_test_setup_teardown(test_no_group, make_world, remove_world),
 		cmocka_unit_test(test_controller_paths),
