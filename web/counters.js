@@ -39,6 +39,8 @@ const KNOWN = new Map(/** @type {[string, [string, string, number]][]} */ ([
 	['pressure_io_ns', ['waiting for input and output', '%', 1e-7]],
 	['throttled_ns', ['throttled', 'cores', 1e-9]],
 	['throttled_periods', ['throttled periods', '/s', 1]],
+	['quota_periods', ['periods of the quota', '/s', 1]],
+	['cgroup_cpu_ns', ['processors of the container', 'cores', 1e-9]],
 	['quota_millicores', ['quota', 'cores', 1e-3]],
 	['frequency_mhz', ['processor frequency', 'MHz', 1]],
 	['cgroup_memory_bytes', ['memory of the container', 'bytes', 1]],

@@ -143,7 +143,7 @@ static int open_files(struct meter *m, const struct wish *w)
 	if (w->memory)
 		machine_memory_open(&m->memory, m->pid, w->root);
 	if (w->machine)
-		machine_files_open(&m->machine, m->pid);
+		machine_files_open(&m->machine, m->pid, w->root);
 	if (w->disks) {
 		disk_files_open(&m->disks);
 		m->io_pressure = open("/proc/pressure/io", O_RDONLY | O_CLOEXEC);

@@ -193,7 +193,7 @@ struct host_load {
 	double tree, demand, outside, idle; /* cores: the program ran, wanted to run, others ran, nobody ran; NAN */
 	double free_cores; /* tree + idle, at most cpus; NAN */
 	double system_share; /* of the program's processor time */
-	double throttled;    /* share of the time in which the control group was out of its quota */
+	double throttled;    /* share of the time that the control group wanted to run in which it was out of its quota */
 	double switches;     /* slices a second of the busiest thread */
 	uint32_t busy_threads; /* that wanted to run for a tenth of the time or more */
 	double read_calls, write_calls, read_bytes, written_bytes, disk_bytes; /* a second */

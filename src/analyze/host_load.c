@@ -233,10 +233,22 @@ static void look_at_memory(struct host_load *load, const struct timeline *t, uin
 			load->memory_growth = growth_of(t, i, from, to);
 }
 
+/* As machine_counters_throttled() has it.  Of traces that do not have what the control group ran, what the program did. */
+static double throttled(const struct timeline *t, double tree, int64_t from, int64_t to)
+{
+	double lost = cores(t, TRACK_HOST, "throttled_ns", from, to), ran = cores(t, TRACK_HOST, "cgroup_cpu_ns", from, to);
+	double ended = rate(t, TRACK_HOST, TIMELINE_NONE, "throttled_periods", from, to);
+	double periods = rate(t, TRACK_HOST, TIMELINE_NONE, "quota_periods", from, to), share;
+
+	ran = isnan(ran) ? tree : ran;
+	share = fmin(lost + ran > 0 ? lost / (lost + ran) : NAN, periods > 0 ? ended / periods : NAN);
+	return share > 0 ? fmin(1, share) : 0;
+}
+
 int host_load_find(struct host_load *load, const struct analysis_host *h, const struct timeline *t, int64_t from, int64_t to)
 {
 	struct sampling sampling = { 0 };
-	double busy, user, system, quota;
+	double busy, user, system;
 
 	each_sampling(t, take_sampling, &sampling);
 	*load = (struct host_load){ .cpus = sampling.cpus ? (double)sampling.cpus : NAN, .interval = interval_of(&sampling) };
@@ -247,8 +259,7 @@ int host_load_find(struct host_load *load, const struct analysis_host *h, const 
 	load->outside = fmax(0, busy - load->tree);
 	if (isnan(load->cpus) && !isnan(busy))
 		load->cpus = fmax(1, round(busy + load->idle));
-	quota = rate(t, TRACK_HOST, TIMELINE_NONE, "throttled_ns", from, to) / 1e9;
-	load->throttled = isnan(quota) ? 0 : quota;
+	load->throttled = throttled(t, load->tree, from, to);
 	load->free_cores = fmin(load->cpus, load->tree + load->idle);
 	user = cores(t, TRACK_PROCESS, "user_ns", from, to);
 	system = cores(t, TRACK_PROCESS, "system_ns", from, to);

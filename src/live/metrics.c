@@ -193,7 +193,7 @@ static const struct row gauges[] = {
 static const struct row counters[] = {
 	{ "process_cpu", "_seconds", "Processor time of all processes since they are watched.", SUM(cpu_s) },
 	{ "inferscope_cpu_queue", "_seconds", "Time that threads waited for a processor.", SUM(queue_s) },
-	{ "inferscope_cpu_throttled", "_seconds", "Time that the control group was held back.", SUM(throttled_s) },
+	{ "inferscope_cpu_throttled", "_seconds", "Time that a quota held the control group back.", SUM(throttled_s) },
 	{ "inferscope_page_faults_minor", "", "Page faults without a disk.", SUM(minor_faults) },
 	{ "inferscope_page_faults_major", "", "Page faults that read a disk.", SUM(major_faults) },
 	{ "inferscope_io_read", "_bytes", "Read from disks.", SUM(read_bytes) },

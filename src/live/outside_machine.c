@@ -85,7 +85,7 @@ static void fill_counters(const struct live_outside *o, struct live_snapshot *s)
 		s->cpu.machine = busy / (busy + idle + steal);
 		s->cpu.steal = steal / (busy + idle + steal);
 	}
-	s->cpu.throttled = share(&w, MACHINE_THROTTLED_NS);
+	s->cpu.throttled = machine_counters_throttled(w.from, w.to);
 	s->memory.pressure = share(&w, MACHINE_PRESSURE_MEMORY_NS);
 	s->io.pressure = share(&w, MACHINE_PRESSURE_IO_NS);
 }

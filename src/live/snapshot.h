@@ -42,7 +42,7 @@ struct live_cpu {
 	double queue;          /* for how long threads waited for a processor */
 	double machine;        /* of the machine, 0 to 1 */
 	double steal;          /* that the machine was owed, 0 to 1 */
-	double throttled;      /* for how long the control group was held back */
+	double throttled;      /* for how long a quota held the control group back, of the time that it wanted to run, 0 to 1 */
 	double available;      /* processors that the program may use: affinity and quota */
 	uint32_t count;        /* of the machine */
 	double frequency_mhz;

@@ -181,7 +181,7 @@ static bool is_one_of(const char *name, const char *const *list)
 static bool is_sum(const char *name, size_t size, const struct series *s)
 {
 	static const char *const sums[] = { "minor_faults", "major_faults", "rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes",
-					    "voluntary_switches", "involuntary_switches", "throttled_periods", "slices", NULL };
+					    "voluntary_switches", "involuntary_switches", "throttled_periods", "quota_periods", "slices", NULL };
 
 	return !s->falls && (is_one_of(name, sums) || ends_with(name, size, "_ns"));
 }

@@ -428,7 +428,7 @@ int watch_start(struct watch **ret, pid_t root, enum clock_source clock, const s
 	raise_file_limit(w);
 	w->totals.cpus = cpu_limit_affinity(root);
 	watch_clock_read(w);
-	machine_files_open(&w->machine_files, root);
+	machine_files_open(&w->machine_files, root, "");
 	watch_samplers_start(w);
 	watch_tree_start(w, root);
 	watch_view_make(w);

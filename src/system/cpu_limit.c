@@ -9,7 +9,6 @@
 #include "system/machine_counters.h"
 #include "system/proc.h"
 
-#define PATH_SIZE 1200
 #define GROUPS_MAX 12
 
 uint32_t cpu_limit_affinity(pid_t pid)
@@ -35,7 +34,7 @@ bool cpu_limit_parse_max(const char *text, double *ret)
 
 static bool read_text(const char *root, const char *folder, const char *name, char *text, size_t size)
 {
-	char path[2 * PATH_SIZE];
+	char path[2 * CPU_LIMIT_PATH];
 	int n = snprintf(path, sizeof path, "%s%s/%s", root, folder, name), fd;
 	ssize_t got;
 
@@ -61,33 +60,35 @@ static bool group_quota(const char *root, const char *folder, bool first_version
 	return cpu_limit_parse_max(both, ret);
 }
 
-static bool tightest(const char *root, char *path, size_t least, bool first_version, double *ret)
+bool cpu_limit_find(pid_t pid, const char *root, struct cpu_limit_group *ret)
 {
-	bool found = false;
+	char folder[32], text[4096], path[CPU_LIMIT_PATH];
+	bool first_version, found = false;
+	size_t least;
 	double quota;
 
-	for (int i = 0; i < GROUPS_MAX; i++) {
-		char *slash = strrchr(path, '/');
-
-		if (group_quota(root, path, first_version, &quota) && (!found || quota < *ret)) {
-			*ret = quota;
+	snprintf(folder, sizeof folder, "/proc/%d", (int)pid);
+	if (!read_text(root, folder, "cgroup", text, sizeof text) ||
+	    machine_controller_path(text, "cpu", path, sizeof path, &first_version) != 0)
+		return false;
+	least = strlen(first_version ? "/sys/fs/cgroup/cpu" : "/sys/fs/cgroup");
+	for (int i = 0; i < GROUPS_MAX && strlen(path) >= least; i++) {
+		if (group_quota(root, path, first_version, &quota) && (!found || quota < ret->quota)) {
+			*ret = (struct cpu_limit_group){ .first_version = first_version, .quota = quota };
+			memcpy(ret->path, path, strlen(path));
 			found = true;
 		}
-		if (!slash || (size_t)(slash - path) < least)
-			break;
-		*slash = '\0';
+		*strrchr(path, '/') = '\0';
 	}
 	return found;
 }
 
 bool cpu_limit_quota(pid_t pid, const char *root, double *ret)
 {
-	char folder[32], text[4096], path[PATH_SIZE];
-	bool first_version;
+	struct cpu_limit_group group;
 
-	snprintf(folder, sizeof folder, "/proc/%d", (int)pid);
-	if (!read_text(root, folder, "cgroup", text, sizeof text) ||
-	    machine_controller_path(text, "cpu", path, sizeof path, &first_version) != 0)
+	if (!cpu_limit_find(pid, root, &group))
 		return false;
-	return tightest(root, path, strlen(first_version ? "/sys/fs/cgroup/cpu" : "/sys/fs/cgroup"), first_version, ret);
+	*ret = group.quota;
+	return true;
 }

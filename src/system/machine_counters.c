@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "system/cpu_limit.h"
 #include "system/proc.h"
 
 static const char *const names[MACHINE_COUNTER_COUNT] = {
@@ -17,6 +19,8 @@ static const char *const names[MACHINE_COUNTER_COUNT] = {
 	[MACHINE_PRESSURE_IO_NS] = "pressure_io_ns",
 	[MACHINE_THROTTLED_NS] = "throttled_ns",
 	[MACHINE_THROTTLED_PERIODS] = "throttled_periods",
+	[MACHINE_QUOTA_PERIODS] = "quota_periods",
+	[MACHINE_GROUP_CPU_NS] = "cgroup_cpu_ns",
 	[MACHINE_QUOTA_MILLICORES] = "quota_millicores",
 	[MACHINE_FREQUENCY_MHZ] = "frequency_mhz",
 	[MACHINE_GROUP_MEMORY_BYTES] = "cgroup_memory_bytes",
@@ -65,21 +69,60 @@ void machine_counters_parse_pressure(struct machine_counters *c, enum machine_co
 		set(c, counter, us * 1000);
 }
 
+/* Both versions.  A group that never had a quota has no periods, and what it ran is nobody's question. */
 void machine_counters_parse_cpu_stat(struct machine_counters *c, const char *text)
 {
+	static const struct {
+		const char *key;
+		enum machine_counter counter;
+		uint64_t unit;
+	} rows[] = {
+		{ "throttled_usec", MACHINE_THROTTLED_NS, 1000 },  { "throttled_time", MACHINE_THROTTLED_NS, 1 },
+		{ "nr_throttled", MACHINE_THROTTLED_PERIODS, 1 }, { "nr_periods", MACHINE_QUOTA_PERIODS, 1 },
+		{ "usage_usec", MACHINE_GROUP_CPU_NS, 1000 },
+	};
 	char line[128];
 
-	while (proc_line(&text, line, sizeof line)) {
-		const char *at = strchr(line, ' ');
-		uint64_t value;
+	while (proc_line(&text, line, sizeof line))
+		for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+			size_t size = strlen(rows[i].key);
+			const char *at = line + size;
+			uint64_t value;
 
-		if (!at || !proc_number(&at, &value))
-			continue;
-		if (strncmp(line, "throttled_usec ", 15) == 0 && value <= UINT64_MAX / 1000)
-			set(c, MACHINE_THROTTLED_NS, value * 1000);
-		else if (strncmp(line, "nr_throttled ", 13) == 0)
-			set(c, MACHINE_THROTTLED_PERIODS, value);
-	}
+			if (strncmp(line, rows[i].key, size) == 0 && *at == ' ' && proc_number(&at, &value) &&
+			    value <= UINT64_MAX / rows[i].unit)
+				set(c, rows[i].counter, value * rows[i].unit);
+		}
+	if (!(c->known >> MACHINE_QUOTA_PERIODS & 1) || c->values[MACHINE_QUOTA_PERIODS] == 0)
+		c->known &= ~(1u << MACHINE_QUOTA_PERIODS | 1u << MACHINE_GROUP_CPU_NS);
+}
+
+static double growth(const struct machine_counters *from, const struct machine_counters *to, enum machine_counter c)
+{
+	if (!(from->known & to->known & 1u << c))
+		return NAN;
+	return to->values[c] > from->values[c] ? (double)(to->values[c] - from->values[c]) : 0;
+}
+
+/*
+ * Throttled time is summed over processors: on 64 of them a tenth of a second in
+ * each second is next to nothing.  Against what the group ran, it is how much of
+ * what it wanted it did not get; but one bad period of many threads would count
+ * as much as ten of a single one.  The share of periods that ended out of quota
+ * is a bound, too, and a poor one alone: a group that wants a hundredth more than
+ * it may have ends all of its periods so.  The lesser of the two is meant.
+ */
+double machine_counters_throttled(const struct machine_counters *from, const struct machine_counters *to)
+{
+	double ended = growth(from, to, MACHINE_THROTTLED_PERIODS), periods = growth(from, to, MACHINE_QUOTA_PERIODS);
+	double lost = growth(from, to, MACHINE_THROTTLED_NS), ran = growth(from, to, MACHINE_GROUP_CPU_NS);
+	double by_time = lost + ran > 0 ? lost / (lost + ran) : NAN, by_periods = periods > 0 ? ended / periods : NAN;
+
+	if (ended == 0)
+		return 0;
+	if (isnan(by_time) || by_periods < by_time)
+		return by_periods > 1 ? 1 : by_periods;
+	return by_time;
 }
 
 /* "QUOTA PERIOD" in microseconds, or "max PERIOD" */
@@ -154,36 +197,69 @@ int machine_controller_path(const char *text, const char *controller, char *path
 	return machine_group_path(text, path, size);
 }
 
-static int group_path(pid_t pid, char *path, size_t size)
-{
-	char text[4096];
-	int fd = proc_open(pid, 0, "cgroup");
+enum file {
+	FILE_STAT,
+	FILE_PRESSURE_CPU,
+	FILE_PRESSURE_MEMORY,
+	FILE_PRESSURE_IO,
+	FILE_CPU_STAT,
+	FILE_QUOTA,
+	FILE_PERIOD, /* of the first version, where the quota has it not */
+	FILE_MEMORY,
+	FILE_MEMORY_LIMIT,
+	FILE_COUNT
+};
+_Static_assert(FILE_COUNT == MACHINE_FILES, "the files are counted in two places");
 
-	(void)proc_reread(fd, text, sizeof text);
+static int open_in(const char *root, const char *folder, const char *name)
+{
+	char path[2400];
+	int n = snprintf(path, sizeof path, "%s%s/%s", root, folder, name);
+
+	return (size_t)n < sizeof path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+}
+
+static void read_groups(pid_t pid, const char *root, char *text, size_t size)
+{
+	char folder[32];
+	int fd;
+
+	snprintf(folder, sizeof folder, "/proc/%d", (int)pid);
+	fd = open_in(root, folder, "cgroup");
+	(void)proc_reread(fd, text, size);
 	if (fd >= 0)
 		close(fd);
-	return machine_group_path(text, path, size);
 }
 
-static int open_in(const char *folder, const char *name)
+/* Without a quota, the innermost one: it may get one. */
+static void open_cpu(struct machine_files *files, pid_t pid, const char *root, const char *groups)
 {
-	char path[1200];
+	struct cpu_limit_group group = { .quota = 0 };
 
-	snprintf(path, sizeof path, "%s/%s", folder, name);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	if (!cpu_limit_find(pid, root, &group) &&
+	    machine_controller_path(groups, "cpu", group.path, sizeof group.path, &group.first_version) != 0)
+		return;
+	files->fds[FILE_CPU_STAT] = open_in(root, group.path, "cpu.stat");
+	files->fds[FILE_QUOTA] = open_in(root, group.path, group.first_version ? "cpu.cfs_quota_us" : "cpu.max");
+	if (group.first_version)
+		files->fds[FILE_PERIOD] = open_in(root, group.path, "cpu.cfs_period_us");
 }
 
-void machine_files_open(struct machine_files *files, pid_t pid)
+void machine_files_open(struct machine_files *files, pid_t pid, const char *root)
 {
-	static const char *const paths[] = { "/proc/stat", "/proc/pressure/cpu", "/proc/pressure/memory", "/proc/pressure/io" };
-	static const char *const group_names[] = { "cpu.stat", "cpu.max", "memory.current", "memory.max" };
-	char group[1100];
-	bool grouped = group_path(pid, group, sizeof group) == 0;
+	char groups[4096], path[1100];
 
-	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
-		files->fds[i] = open(paths[i], O_RDONLY | O_CLOEXEC);
-	for (size_t i = 0; i < sizeof group_names / sizeof group_names[0]; i++)
-		files->fds[4 + i] = grouped ? open_in(group, group_names[i]) : -1;
+	*files = (struct machine_files)MACHINE_FILES_INIT;
+	files->fds[FILE_STAT] = open_in(root, "/proc", "stat");
+	files->fds[FILE_PRESSURE_CPU] = open_in(root, "/proc/pressure", "cpu");
+	files->fds[FILE_PRESSURE_MEMORY] = open_in(root, "/proc/pressure", "memory");
+	files->fds[FILE_PRESSURE_IO] = open_in(root, "/proc/pressure", "io");
+	read_groups(pid, root, groups, sizeof groups);
+	open_cpu(files, pid, root, groups);
+	if (machine_group_path(groups, path, sizeof path) == 0) {
+		files->fds[FILE_MEMORY] = open_in(root, path, "memory.current");
+		files->fds[FILE_MEMORY_LIMIT] = open_in(root, path, "memory.max");
+	}
 	cpu_frequency_open(&files->frequency);
 }
 
@@ -204,10 +280,24 @@ static void read_rest(struct machine_files *files, struct machine_counters *c)
 
 	if (mhz)
 		set(c, MACHINE_FREQUENCY_MHZ, mhz);
-	if (proc_reread(files->fds[6], text, sizeof text) > 0)
+	if (proc_reread(files->fds[FILE_MEMORY], text, sizeof text) > 0)
 		machine_counters_parse_memory(c, MACHINE_GROUP_MEMORY_BYTES, text);
-	if (proc_reread(files->fds[7], text, sizeof text) > 0)
+	if (proc_reread(files->fds[FILE_MEMORY_LIMIT], text, sizeof text) > 0)
 		machine_counters_parse_memory(c, MACHINE_GROUP_MEMORY_LIMIT_BYTES, text);
+}
+
+/* In the first version the numbers have a file each, and no quota is -1. */
+static void read_quota(struct machine_files *files, struct machine_counters *c)
+{
+	char text[128], period[64];
+	size_t n;
+
+	if (proc_reread(files->fds[FILE_QUOTA], text, 64) <= 0)
+		return;
+	n = strcspn(text, "\n");
+	if (proc_reread(files->fds[FILE_PERIOD], period, sizeof period) > 0)
+		snprintf(text + n, sizeof text - n, " %s", period);
+	machine_counters_parse_cpu_max(c, text);
 }
 
 void machine_files_read(struct machine_files *files, bool all, struct machine_counters *ret)
@@ -217,15 +307,14 @@ void machine_files_read(struct machine_files *files, bool all, struct machine_co
 	struct machine_counters c = { 0 };
 	char text[2048];
 
-	if (proc_reread(files->fds[0], text, sizeof text) > 0)
+	if (proc_reread(files->fds[FILE_STAT], text, sizeof text) > 0)
 		machine_counters_parse_stat(&c, text);
 	for (size_t i = 0; i < sizeof pressures / sizeof pressures[0]; i++)
-		if (proc_reread(files->fds[1 + i], text, sizeof text) > 0)
+		if (proc_reread(files->fds[FILE_PRESSURE_CPU + i], text, sizeof text) > 0)
 			machine_counters_parse_pressure(&c, pressures[i], text);
-	if (proc_reread(files->fds[4], text, sizeof text) > 0)
+	if (proc_reread(files->fds[FILE_CPU_STAT], text, sizeof text) > 0)
 		machine_counters_parse_cpu_stat(&c, text);
-	if (proc_reread(files->fds[5], text, sizeof text) > 0)
-		machine_counters_parse_cpu_max(&c, text);
+	read_quota(files, &c);
 	if (all)
 		read_rest(files, &c);
 	*ret = c;

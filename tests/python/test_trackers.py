@@ -176,6 +176,22 @@ def test_affinity(tmp_path):
     assert said == "1.0\n"
 
 
+def test_quota_of_a_container(tmp_path):
+    """Of the group with the tightest quota, which may be further out; and how much of what it wanted that took."""
+    (tmp_path / "proc" / str(os.getpid())).mkdir(parents=True)
+    (tmp_path / "proc" / str(os.getpid()) / "cgroup").write_text("0::/pod/box\n")
+    pod = tmp_path / "sys/fs/cgroup/pod"
+    (pod / "box").mkdir(parents=True)
+    (pod / "box/cpu.max").write_text("max 100000\n")
+    (pod / "cpu.max").write_text("50000 100000\n")
+    (pod / "cpu.stat").write_text("usage_usec 100\nnr_periods 10\nnr_throttled 1\nthrottled_usec 100\n")
+    tracker = CPUTracker(_root=str(tmp_path))
+    (pod / "cpu.stat").write_text("usage_usec 750100\nnr_periods 20\nnr_throttled 6\nthrottled_usec 250100\n")
+    stats = tracker.get_current_stats()
+    assert (stats["available"], stats["throttled_percent"]) == (0.5, 25.0)
+    assert tracker.get_current_stats()["throttled_percent"] == 0
+
+
 def test_threads_each():
     tracker, stop, numbers = CPUTracker(), threading.Event(), []
 

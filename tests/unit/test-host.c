@@ -256,6 +256,45 @@ static void a_wait_for_nobody(void **state)
 
 /* ---- Waits for processes ---- */
 
+/* The program runs for 40 % of the time; its control group was out of quota in all periods, for so many thousandths of a second in
+ * each second, of all processors together. */
+static double throttled_by(int64_t lost, int64_t ran, int64_t ended)
+{
+	const struct analysis *a;
+	uint32_t track;
+	double share;
+
+	host_open(&w);
+	put_spine(host_process(&w, 10), &joins);
+	host_machine(&w, END, 400);
+	track = host_track(&w, TRACK_HOST, -1, 0, -1);
+	host_counter_at(&w, track, "throttled_ns", 0, 0);
+	host_counter_at(&w, track, "throttled_ns", END, END / 1000 * lost);
+	if (ran) {
+		host_counter_at(&w, track, "cgroup_cpu_ns", 0, 0);
+		host_counter_at(&w, track, "cgroup_cpu_ns", END, END / 1000 * ran);
+		host_counter_at(&w, track, "quota_periods", 0, 5);
+		host_counter_at(&w, track, "quota_periods", END, 25);
+		host_counter_at(&w, track, "throttled_periods", 0, 0);
+		host_counter_at(&w, track, "throttled_periods", END, ended);
+	}
+	a = analyze();
+	share = a->host.load.throttled;
+	assert_int_equal(texts_have(&a->notes, "out of its quota"), share >= 0.01);
+	host_close(&w);
+	return share;
+}
+
+static void a_quota(void **state)
+{
+	(void)state;
+	assert_true(fabs(throttled_by(130, 59870, 20) - 0.13 / 60) < 1e-6); /* 64 processors */
+	assert_true(fabs(throttled_by(600, 400, 20) - 0.6) < 1e-6);
+	assert_true(fabs(throttled_by(600, 400, 2) - 0.1) < 1e-6);
+	assert_true(fabs(throttled_by(100, 0, 0) - 0.2) < 0.01); /* a trace that has no more */
+	assert_true(throttled_by(0, 400, 0) == 0);
+}
+
 static void a_wait_for_a_process_at_work(void **state)
 {
 	const struct analysis_finding *f;
@@ -1201,6 +1240,7 @@ int main(void)
 		cmocka_unit_test(a_result_of_a_thread),
 		cmocka_unit_test(two_that_take_turns),
 		cmocka_unit_test(a_wait_for_nobody),
+		cmocka_unit_test(a_quota),
 		cmocka_unit_test(a_wait_for_a_process_at_work),
 		cmocka_unit_test(innocent_processes),
 		cmocka_unit_test(a_guilty_process_and_an_innocent_one),

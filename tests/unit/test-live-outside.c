@@ -448,6 +448,32 @@ static void test_machine(void **state)
 	free(s);
 }
 
+/* 64 processors of which the quota takes a little: a tenth of a second in each, of sixty that they ran. */
+static void test_throttled(void **state)
+{
+	struct live_snapshot *s = calloc(1, sizeof *s);
+	struct live_outside o;
+
+	(void)state;
+	begin(&o);
+	o.machine.limits_ns = o.machine.next_slow_ns = INT64_MAX;
+	for (unsigned i = 0; i < 2; i++) {
+		struct watch_view view = { .machine_time = (i + 1) * SECOND };
+
+		view.machine.values[MACHINE_THROTTLED_NS] = i * 130 * MS;
+		view.machine.values[MACHINE_GROUP_CPU_NS] = i * 60 * SECOND;
+		view.machine.values[MACHINE_QUOTA_PERIODS] = 50 + i * 10;
+		view.machine.values[MACHINE_THROTTLED_PERIODS] = i * 10;
+		view.machine.known = 1u << MACHINE_THROTTLED_NS | 1u << MACHINE_GROUP_CPU_NS | 1u << MACHINE_QUOTA_PERIODS |
+				     1u << MACHINE_THROTTLED_PERIODS;
+		outside_machine_take(&o, &view);
+	}
+	outside_machine_fill(&o, 1, s);
+	assert_near(s->cpu.throttled, 0.13 / 60.13, 1e-9);
+	end(&o);
+	free(s);
+}
+
 static int file_of(const char *text)
 {
 	char path[] = "/tmp/test-outside-XXXXXX";
@@ -746,6 +772,7 @@ int main(void)
 		cmocka_unit_test(test_waiting),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_machine),
+		cmocka_unit_test(test_throttled),
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_gpus),
 		cmocka_unit_test(test_gpus_of_nobody),

@@ -2,6 +2,7 @@
  * nonsense; folders made up as control groups are. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -228,6 +229,114 @@ static void test_first_version(void **state)
 	assert_true(quota == 0.5);
 }
 
+/* ---- Processor time of a group ----------------------------------------------------- */
+
+static struct machine_counters read_counters(const struct world *w)
+{
+	struct machine_files files;
+	struct machine_counters c;
+
+	machine_files_open(&files, 42, w->root);
+	machine_files_read(&files, true, &c);
+	machine_files_close(&files);
+	return c;
+}
+
+static void assert_counter(const struct machine_counters *c, enum machine_counter counter, uint64_t value)
+{
+	assert_true(c->known >> counter & 1);
+	assert_int_equal(c->values[counter], value);
+}
+
+/* What counts is where the tightest quota is, and not where the process is. */
+static void test_quota_of_a_parent(void **state)
+{
+	struct world *w = *state;
+	struct machine_counters c;
+
+	put(w, "/proc/42/cgroup", "0::/pod/box\n");
+	put(w, "/sys/fs/cgroup/pod/box/cpu.max", "400000 100000\n");
+	put(w, "/sys/fs/cgroup/pod/box/cpu.stat", "usage_usec 1\nnr_periods 2\nnr_throttled 0\nthrottled_usec 0\n");
+	put(w, "/sys/fs/cgroup/pod/box/memory.current", "4096\n");
+	put(w, "/sys/fs/cgroup/pod/cpu.max", "150000 100000\n");
+	put(w, "/sys/fs/cgroup/pod/cpu.stat", "usage_usec 500\nuser_usec 4\nnr_periods 20\nnr_throttled 7\nthrottled_usec 90\n");
+	c = read_counters(w);
+	assert_counter(&c, MACHINE_QUOTA_MILLICORES, 1500);
+	assert_counter(&c, MACHINE_QUOTA_PERIODS, 20);
+	assert_counter(&c, MACHINE_THROTTLED_PERIODS, 7);
+	assert_counter(&c, MACHINE_THROTTLED_NS, 90000);
+	assert_counter(&c, MACHINE_GROUP_CPU_NS, 500000);
+	assert_counter(&c, MACHINE_GROUP_MEMORY_BYTES, 4096);
+}
+
+/* Without a namespace of its own a container sees its group at the top, under a path that is not there. */
+static void test_quota_at_the_top(void **state)
+{
+	struct world *w = *state;
+	struct machine_counters c;
+
+	put(w, "/proc/42/cgroup", "0::/kubepods/pod1/abc\n");
+	put(w, "/sys/fs/cgroup/cpu.max", "50000 100000\n");
+	put(w, "/sys/fs/cgroup/cpu.stat", "usage_usec 5\nnr_periods 3\nnr_throttled 2\nthrottled_usec 1\n");
+	c = read_counters(w);
+	assert_counter(&c, MACHINE_QUOTA_MILLICORES, 500);
+	assert_counter(&c, MACHINE_THROTTLED_PERIODS, 2);
+}
+
+static void test_quota_of_the_first_version(void **state)
+{
+	struct world *w = *state;
+	struct machine_counters c;
+
+	put(w, "/proc/42/cgroup", "5:cpu,cpuacct:/docker/abc\n0::/\n");
+	put(w, "/sys/fs/cgroup/cpu/docker/cpu.cfs_quota_us", "50000\n");
+	put(w, "/sys/fs/cgroup/cpu/docker/cpu.cfs_period_us", "100000\n");
+	put(w, "/sys/fs/cgroup/cpu/docker/cpu.stat", "nr_periods 20\nnr_throttled 7\nthrottled_time 90\n");
+	put(w, "/sys/fs/cgroup/cpu/docker/abc/cpu.cfs_quota_us", "-1\n");
+	put(w, "/sys/fs/cgroup/cpu/docker/abc/cpu.cfs_period_us", "100000\n");
+	put(w, "/sys/fs/cgroup/cpu/docker/abc/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n");
+	c = read_counters(w);
+	assert_counter(&c, MACHINE_QUOTA_MILLICORES, 500);
+	assert_counter(&c, MACHINE_QUOTA_PERIODS, 20);
+	assert_counter(&c, MACHINE_THROTTLED_NS, 90);
+	assert_int_equal(c.known >> MACHINE_GROUP_CPU_NS & 1, 0);
+	put(w, "/sys/fs/cgroup/cpu/docker/cpu.cfs_quota_us", "-1\n"); /* then it is the innermost one, which may get one */
+	c = read_counters(w);
+	assert_int_equal(c.known >> MACHINE_QUOTA_MILLICORES & 1, 0);
+	assert_int_equal(c.known >> MACHINE_QUOTA_PERIODS & 1, 0);
+	assert_counter(&c, MACHINE_THROTTLED_PERIODS, 0);
+}
+
+/* periods, of which so many out of quota, ms lost on all processors, ms run; UINT64_MAX: the kernel does not say. */
+static double throttled(uint64_t periods, uint64_t ended, uint64_t lost, uint64_t ran)
+{
+	struct machine_counters from = { .known = ~0u }, to = { .known = ~0u };
+
+	to.values[MACHINE_QUOTA_PERIODS] = periods;
+	to.values[MACHINE_THROTTLED_PERIODS] = ended;
+	to.values[MACHINE_THROTTLED_NS] = lost * 1000000;
+	to.values[MACHINE_GROUP_CPU_NS] = ran * 1000000;
+	if (ran == UINT64_MAX)
+		to.known &= ~(1u << MACHINE_GROUP_CPU_NS);
+	return machine_counters_throttled(&from, &to);
+}
+
+static void test_throttled(void **state)
+{
+	struct machine_counters none = { .known = 0 };
+
+	(void)state;
+	assert_true(isnan(machine_counters_throttled(&none, &none)));
+	assert_true(throttled(10, 0, 0, 500) == 0);
+	assert_true(throttled(0, 0, 0, 0) == 0);
+	assert_true(throttled(10, 10, 500, 500) == 0.5);       /* one thread, half a processor */
+	assert_true(throttled(10, 10, 56000, 8000) == 0.875); /* 64 threads on 8 processors */
+	assert_true(throttled(10, 10, 130, 59870) < 0.0022);  /* 64 that want a little more than they may have */
+	assert_true(throttled(10, 1, 5600, 1700) == 0.1);     /* one bad period */
+	assert_true(throttled(10, 4, 800, UINT64_MAX) == 0.4);
+	assert_true(throttled(2, 3, 800, UINT64_MAX) == 1);
+}
+
 static void test_no_group(void **state)
 {
 	struct world *w = *state;
@@ -410,6 +519,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_second_version, make_world, remove_world),
 		cmocka_unit_test_setup_teardown(test_caches_are_available, make_world, remove_world),
 		cmocka_unit_test_setup_teardown(test_first_version, make_world, remove_world),
+		cmocka_unit_test_setup_teardown(test_quota_of_a_parent, make_world, remove_world),
+		cmocka_unit_test_setup_teardown(test_quota_at_the_top, make_world, remove_world),
+		cmocka_unit_test_setup_teardown(test_quota_of_the_first_version, make_world, remove_world),
+		cmocka_unit_test(test_throttled),
 		cmocka_unit_test_setup_teardown(test_no_group, make_world, remove_world),
 		cmocka_unit_test(test_controller_paths),
 		cmocka_unit_test(test_cpu_max),

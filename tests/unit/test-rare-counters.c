@@ -138,11 +138,11 @@ static void test_machine_files(void **state)
 	const uint32_t rest = 1u << MACHINE_FREQUENCY_MHZ | 1u << MACHINE_GROUP_MEMORY_BYTES | 1u << MACHINE_GROUP_MEMORY_LIMIT_BYTES;
 
 	(void)state;
-	machine_files_open(&files, getpid());
+	machine_files_open(&files, getpid(), "");
 	machine_files_read(&files, false, &c);
 	assert_int_equal(c.known & rest, 0);
 	machine_files_read(&files, true, &c);
-	assert_int_equal(c.known >> MACHINE_GROUP_MEMORY_BYTES & 1, files.fds[6] >= 0);
+	assert_int_equal(c.known >> MACHINE_GROUP_MEMORY_BYTES & 1, files.fds[7] >= 0);
 	assert_true(!(c.known >> MACHINE_FREQUENCY_MHZ & 1) || c.values[MACHINE_FREQUENCY_MHZ] > 0);
 	machine_files_close(&files);
 	machine_files_read(&files, true, &c);

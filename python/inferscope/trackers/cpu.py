@@ -33,12 +33,20 @@ class CPUTracker(Tracker):
         return self._since("machine", time.monotonic(), self._ask("machine") or {})
 
     def _available(self, quota):
-        """Processors that it may use: those it is bound to, and as much of them as its control group has."""
+        """Processors that it may use: those it is bound to, and as much of them as its control groups have."""
         try:
             bound = len(os.sched_getaffinity(self.pid))
         except OSError:
             bound = os.cpu_count() or 1
         return float(bound if quota is None else min(bound, quota / 1000))
+
+    @staticmethod
+    def _throttled(grown):
+        """Share of the time in which the control group had something to do that its quota held it back: see machine_counters.c."""
+        ended, periods, lost, ran = (grown.get(key, 0) for key in ("throttled_periods", "quota_periods", "throttled_ns", "cgroup_cpu_ns"))
+        if ended == 0:
+            return 0.0
+        return min(1.0, ended / (periods or ended), lost / (lost + ran) if ran else 1.0)
 
     def _frequency_now(self):
         now = time.monotonic()
@@ -48,11 +56,11 @@ class CPUTracker(Tracker):
 
     def get_current_stats(self):
         """usage_percent, count (of the machine), frequency_mhz (0: not known); available (processors that it may use, by affinity and
-        quota), machine_percent, steal_percent, throttled_percent (of the time, since the call before), user_s, system_s,
+        quota), machine_percent, steal_percent, throttled_percent (of the time that it wanted to run, since the call before), user_s, system_s,
         threads, voluntary_switches and involuntary_switches of its main thread; alive."""
         usage, process = self.get_current_usage(), self._ask("process", False, True)
         machine = self._ask("machine") or {}
-        seconds, grown = self._since("machine", time.monotonic(), machine)
+        _, grown = self._since("machine", time.monotonic(), machine)
         whole = sum(grown.get(key, 0) for key in ("host_busy_ns", "host_idle_ns", "host_steal_ns"))
         alive, process = process is not None, process or {}
         stats = {
@@ -62,7 +70,7 @@ class CPUTracker(Tracker):
             "available": self._available(machine.get("quota_millicores")),
             "machine_percent": 100.0 * grown.get("host_busy_ns", 0) / whole if whole else 0.0,
             "steal_percent": 100.0 * grown.get("host_steal_ns", 0) / whole if whole else 0.0,
-            "throttled_percent": 100.0 * self._rate(grown, "throttled_ns", seconds, 1e9),
+            "throttled_percent": 100.0 * self._throttled(grown),
             "user_s": process.get("user_ns", 0) / 1e9,
             "system_s": process.get("system_ns", 0) / 1e9,
             "threads": process.get("threads", 0),
