@@ -44,6 +44,7 @@ struct live {
 	enum clock_source clock;
 	int64_t begin_ns, last_ns, due_ns, line_ns;
 	int64_t asleep_ns; /* before the beginning */
+	int64_t start_ns; /* by the clock of the day; 0: before us */
 	bool suspended;
 	struct buffer text; /* of lines */
 };
@@ -173,6 +174,7 @@ static void fill(struct live *live, int64_t now)
 	live_snapshot_renew(s);
 	s->sequence = sequence + 1;
 	s->realtime_ns = read_clock(CLOCK_REALTIME);
+	s->start_ns = live->start_ns;
 	s->run_s = (double)(now - live->begin_ns) / 1e9;
 	s->interval_s = (double)(now - (live->last_ns ? live->last_ns : live->begin_ns)) / 1e9;
 	snprintf(s->command, sizeof s->command, "%s", live->options.command ? live->options.command : "");
@@ -313,6 +315,7 @@ static void onlooker_begin(void *arg, const struct recorder_scene *scene)
 	live->clock = scene->clock;
 	live->target = scene->target;
 	live->track = (struct live_alert_track){ .drain = scene->drain, .writer = scene->writer, .clock = scene->clock };
+	live->start_ns = read_clock(CLOCK_REALTIME);
 	begin(live, scene->root);
 	begin_parts(live, scene);
 	if (live->show && live_show_start(live->show, scene->root, &err) != 0)

@@ -211,8 +211,8 @@ static void put_run(struct writer *w, const struct live_snapshot *s)
 	put(w, "} 1\n");
 	put_gauge(w, "inferscope_running", "", "1 while the program runs, 0 when it is stopped or has ended.", s->state == LIVE_RUNNING);
 	put_gauge(w, "inferscope_snapshot_timestamp", "_seconds", "When these figures were taken.", (double)s->realtime_ns / 1e9);
-	if (s->events.recorded)
-		put_gauge(w, "process_start_time", "_seconds", "When the run began.", (double)s->realtime_ns / 1e9 - s->run_s);
+	if (s->start_ns) /* read once: who asks whether it has changed means another run */
+		put_gauge(w, "process_start_time", "_seconds", "When the run began.", (double)(s->start_ns / 1000) / 1e6);
 	put_gauge(w, "process_threads", "", "Threads of all processes.", threads);
 	put_gauge(w, "inferscope_processes", "", "Processes of the program.", (double)s->process_count + s->processes_left_out);
 }

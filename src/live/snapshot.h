@@ -185,6 +185,7 @@ struct live_alert {
 struct live_snapshot {
 	uint64_t sequence;   /* from 1 */
 	int64_t realtime_ns; /* when it was taken */
+	int64_t start_ns;    /* when the run began, by the same clock: the same in all snapshots; 0: before us */
 	double run_s;        /* after the beginning of the run, or of looking */
 	double interval_s;   /* since the one before */
 	double asleep_s;     /* that the machine has slept so far, which is in neither of them */

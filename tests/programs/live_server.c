@@ -190,6 +190,7 @@ static void begin(void)
 {
 	live_snapshot_clear(&now);
 	now.pid = 4000;
+	now.start_ns = 1700000000123456789;
 	now.events.recorded = true;
 	now.own_cpu = 0.004;
 	now.own_rss_bytes = 8.2e6;

@@ -276,6 +276,7 @@ def test_whoever_asks_for_metrics_can_read_them():
     assert math.isclose(values["inferscope_dataloader_wait_seconds_total",], 0.18 * values["inferscope_step_seconds_sum",])
     assert values["inferscope_events_total",] > 0 and values["inferscope_events_dropped_total",] == 0
     assert values["inferscope_alerts_total",] == 1
+    assert values["process_start_time_seconds",] == 1700000000.123456
     hostile = "</script><img src=x onerror=alert(1)>\"\\\n\ufffd[31m\ufffd\ufffd"
     alert = ("inferscope_alert", ("kind", "memory_high"), ("severity", "warning"), ("subject", hostile))
     assert values[alert] == 1

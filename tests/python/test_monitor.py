@@ -410,7 +410,11 @@ def test_page(tmp_path, web):
 
             snapshot = wait_until(lambda: (told := json.loads(get("api" + url[2])))["processes"] and told)
             assert snapshot["command"] == "sleep 60" and snapshot["state"] == "running"
-            assert get("metrics").endswith("# EOF\n")
+            first = get("metrics")
+            assert first.endswith("# EOF\n")
+            time.sleep(0.15)
+            starts = {re.search(r"(?m)^process_start_time_seconds (\S+)$", text)[1] for text in (first, get("metrics"))}
+            assert len(starts) == 1 and abs(float(starts.pop()) - time.time()) < PATIENCE
             with pytest.raises(urllib.error.HTTPError) as refused:
                 get("api")
             assert refused.value.code in (401, 403)

@@ -142,6 +142,23 @@ static void test_totals(void **state)
 	assert_null(strstr((char *)out.data, "inferscope_io_read_bytes"));
 }
 
+/* A rule that asks whether it has changed means another run. */
+static void test_start(void **state)
+{
+	struct live_totals totals;
+
+	(void)state;
+	live_totals_init(&totals);
+	s->events.recorded = true;
+	assert_null(strstr(metrics(&totals), "process_start_time"));
+	s->start_ns = 1700000000250000000;
+	for (int i = 0; i < 5; i++) {
+		s->realtime_ns = s->start_ns + i * 500000123;
+		s->run_s = 0.5 * i;
+		has(metrics(&totals), "\nprocess_start_time_seconds 1700000000.25\n");
+	}
+}
+
 static void test_histogram(void **state)
 {
 	struct live_totals totals;
@@ -192,6 +209,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_counts_are_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(test_gpus_have_their_numbers, begin, end),
 		cmocka_unit_test_setup_teardown(test_totals, begin, end),
+		cmocka_unit_test_setup_teardown(test_start, begin, end),
 		cmocka_unit_test_setup_teardown(test_histogram, begin, end),
 		cmocka_unit_test_setup_teardown(test_labels, begin, end),
 	};
