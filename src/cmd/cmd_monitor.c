@@ -18,6 +18,7 @@
 #include "cmd/recording.h"
 #include "cmd/run_program.h"
 #include "live/lines.h"
+#include "live/outside.h"
 
 #define MAX_FILE_MB "512"
 #define ALERTS_LISTED 10u
@@ -40,16 +41,31 @@ static void join_command(char *const argv[], char *out, size_t size)
 		used += (size_t)snprintf(out + used, size - used, "%s%s", i ? " " : "", argv[i]);
 }
 
+/* Of the words the first three, which is where a program and its script are. */
+static void name_program(char *const argv[], char *out, size_t size)
+{
+	struct buffer text = BUFFER_INIT;
+	int rc = 0;
+
+	for (size_t i = 0; argv[i] && i < 3 && rc == 0; i++)
+		rc = buffer_append(&text, argv[i], strlen(argv[i]) + 1);
+	if (rc == 0)
+		(void)live_outside_program((const char *)text.data, text.size, out, size);
+	buffer_release(&text);
+}
+
 static int begin(void *arg, char *const argv[], struct recorder_options *options)
 {
 	struct monitor *m = arg;
-	struct live_options live = { .title = "monitor", .command = m->settings.command, .step = m->step, .output = true };
+	struct live_options live = { .title = "monitor", .command = m->settings.command, .program = m->settings.program, .step = m->step,
+				     .output = true };
 	struct error err = { 0 };
 	int status = live_settings_take(&m->settings, command_color(STDERR_FILENO), &live);
 
 	if (status)
 		return status;
 	join_command(argv, m->settings.command, sizeof m->settings.command);
+	name_program(argv, m->settings.program, sizeof m->settings.program);
 	if (live_new(&m->live, &live, &err) != 0)
 		return fail_with(&err, EXIT_ENVIRONMENT);
 	live_settings_say_page(m->live);

@@ -16,6 +16,7 @@
 #include "cmd/options.h"
 #include "cmd/printer.h"
 #include "live/lines.h"
+#include "live/outside.h"
 #include "live/snapshot_json.h"
 #include "system/proc.h"
 
@@ -30,15 +31,18 @@ struct top {
 
 /* ---- The process ---------------------------------------------------------------------------- */
 
-/* Its command line as it is shown; of one that nobody may read, its name. */
-static void read_command(pid_t pid, char *out, size_t size)
+/* Its command line as it is shown, and of that the program; of one that nobody may read, its name. */
+static void read_command(pid_t pid, struct live_settings *s)
 {
 	struct buffer text = BUFFER_INIT;
-	char path[64];
+	char path[64], *out = s->command;
+	size_t size = sizeof s->command;
 
 	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-	out[0] = '\0';
-	if (file_read_whole(path, COMMAND_MAX, &text) == 0 && text.size > 0) {
+	out[0] = s->program[0] = '\0';
+	if (file_read_whole(path, COMMAND_MAX, &text) == 0 && text.size > 0 && buffer_append(&text, "", 1) == 0) {
+		text.size--;
+		(void)live_outside_program((const char *)text.data, text.size, s->program, sizeof s->program);
 		for (size_t i = 0; i + 1 < text.size; i++)
 			if (text.data[i] == '\0')
 				text.data[i] = ' ';
@@ -46,6 +50,8 @@ static void read_command(pid_t pid, char *out, size_t size)
 	}
 	if (!out[0])
 		(void)proc_thread_name(pid, pid, out, size);
+	if (!s->program[0])
+		(void)proc_thread_name(pid, pid, s->program, sizeof s->program);
 	buffer_release(&text);
 }
 
@@ -104,7 +110,7 @@ static int look(struct top *top, const struct live_options *options)
 
 static int show(struct top *top, struct config *config)
 {
-	struct live_options options = { .title = "top", .command = top->settings.command };
+	struct live_options options = { .title = "top", .command = top->settings.command, .program = top->settings.program };
 	int status = command_config(config);
 
 	if (status == 0)
@@ -115,7 +121,7 @@ static int show(struct top *top, struct config *config)
 		options.looks = LOOKS_ONCE;
 		options.view = LIVE_VIEW_NONE;
 	}
-	read_command(top->pid, top->settings.command, sizeof top->settings.command);
+	read_command(top->pid, &top->settings);
 	say_missing_rights(top->pid);
 	return look(top, &options);
 }

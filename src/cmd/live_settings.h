@@ -20,7 +20,7 @@ struct live_settings {
 	struct live_alerts_file own; /* the user's */
 	struct live_action *parsed;  /* allocated; of both, as the next */
 	const char **expressions;
-	char command[LIVE_COMMAND];
+	char command[LIVE_COMMAND], program[LIVE_NAME];
 };
 #define LIVE_SETTINGS_INIT { .interval_s = 0.5, .alerts = LIVE_ALERT_OPTIONS_INIT }
 

@@ -178,6 +178,7 @@ static void fill(struct live *live, int64_t now)
 	s->run_s = (double)(now - live->begin_ns) / 1e9;
 	s->interval_s = (double)(now - (live->last_ns ? live->last_ns : live->begin_ns)) / 1e9;
 	snprintf(s->command, sizeof s->command, "%s", live->options.command ? live->options.command : "");
+	snprintf(s->program, sizeof s->program, "%s", live->options.program ? live->options.program : "");
 	s->pid = live->pid;
 	if (live->outside)
 		live_outside_fill(live->outside, now, s);

@@ -29,6 +29,7 @@ struct live_options {
 	bool output;         /* the program is started by us: keep its output off the view */
 	const char *title;   /* of the view */
 	const char *command; /* as it is shown */
+	const char *program; /* the same without arguments, as /metrics has it */
 	const char *step;    /* what a step is called; NULL: find out */
 	struct live_alert_options alerts;
 	const struct live_action *actions;

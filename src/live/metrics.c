@@ -202,12 +202,13 @@ static const struct row counters[] = {
 	{ "inferscope_network_sent", "_bytes", "Sent, without loopback.", SUM(sent_bytes) },
 };
 
+/* Of the command line the program alone: what Prometheus has, many can read for long, and arguments may be secrets. */
 static void put_run(struct writer *w, const struct live_snapshot *s)
 {
 	uint32_t threads = s->threads_left_out + s->thread_count;
 
 	put_head(w, "inferscope_run", "", "info", "What is watched.");
-	put_label(w, "inferscope_run_info{", "command", s->command, sizeof s->command);
+	put_label(w, "inferscope_run_info{", "program", s->program, sizeof s->program);
 	put(w, "} 1\n");
 	put_gauge(w, "inferscope_running", "", "1 while the program runs, 0 when it is stopped or has ended.", s->state == LIVE_RUNNING);
 	put_gauge(w, "inferscope_snapshot_timestamp", "_seconds", "When these figures were taken.", (double)s->realtime_ns / 1e9);

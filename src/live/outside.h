@@ -30,4 +30,8 @@ void live_outside_fill(struct live_outside *outside, int64_t now_ns, struct live
 /* Only the deaths since then: there will be no other snapshot. */
 void live_outside_end(struct live_outside *outside, struct live_snapshot *snapshot);
 
+/* From a text as /proc/PID/cmdline has it, of so many bytes, a zero behind each word: "python3 train.py", and never an argument.  The
+ * length; 0 when it says nothing. */
+size_t live_outside_program(const char *text, size_t size, char *ret, size_t ret_size);
+
 #endif

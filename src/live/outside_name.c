@@ -28,8 +28,19 @@ static size_t append(char *ret, size_t at, size_t size, const char *text)
 	return at + length;
 }
 
-/* The program and, for an interpreter, its script or module; no further words, which may be nobody's business. */
-size_t outside_name_of_command(const char *text, size_t size, char *ret, size_t ret_size)
+static bool is_interpreter(const char *program)
+{
+	static const char *const names[] = { "sh", "bash", "dash", "ksh", "zsh", "node", "perl", "ruby", "julia", "Rscript" };
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (strcmp(program, names[i]) == 0)
+			return true;
+	return strncmp(program, "python", 6) == 0 || strncmp(program, "pypy", 4) == 0;
+}
+
+/* The program, and the script or module if it is one that has them; no further words, which may be nobody's business.  A script behind
+ * options is not looked for: what belongs to an option is as secret as an argument. */
+static size_t name_command(const char *text, size_t size, bool has_script(const char *program), char *ret, size_t ret_size)
 {
 	const char *words[3] = { "", "", "" };
 	size_t count = 0, n;
@@ -40,11 +51,29 @@ size_t outside_name_of_command(const char *text, size_t size, char *ret, size_t 
 	if (!words[0][0])
 		return 0;
 	n = append(ret, 0, ret_size, last_part(words[0]));
+	if (!has_script(last_part(words[0])))
+		return n;
 	if (strcmp(words[1], "-m") == 0 && words[2][0])
 		n = append(ret, append(ret, n, ret_size, words[1]), ret_size, words[2]);
 	else if (words[1][0] && words[1][0] != '-')
 		n = append(ret, n, ret_size, last_part(words[1]));
 	return n;
+}
+
+static bool may_be_interpreter(const char *program)
+{
+	(void)program;
+	return true;
+}
+
+size_t outside_name_of_command(const char *text, size_t size, char *ret, size_t ret_size)
+{
+	return name_command(text, size, may_be_interpreter, ret, ret_size);
+}
+
+size_t live_outside_program(const char *text, size_t size, char *ret, size_t ret_size)
+{
+	return name_command(text, size, is_interpreter, ret, ret_size);
 }
 
 static size_t read_command(pid_t pid, char *name, size_t size)

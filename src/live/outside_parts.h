@@ -135,7 +135,9 @@ void outside_list_fill(struct live_outside *o, int64_t now_ns, struct live_snaps
 /* outside_name.c */
 void outside_name_process(struct outside_process *p, int64_t now_ns);
 bool outside_name_thread(struct outside_thread *t, int64_t now_ns); /* whether a file was read */
-/* From the text of /proc/PID/cmdline, of so many bytes: "python3 train.py".  The length; 0 when it says nothing. */
+
+/* From the text of /proc/PID/cmdline, of so many bytes: "python3 train.py", "infer model.bin", for who may see the process.  The length;
+ * 0 when it says nothing. */
 size_t outside_name_of_command(const char *text, size_t size, char *ret, size_t ret_size);
 
 /* outside_machine.c */

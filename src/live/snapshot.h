@@ -190,6 +190,7 @@ struct live_snapshot {
 	double interval_s;   /* since the one before */
 	double asleep_s;     /* that the machine has slept so far, which is in neither of them */
 	char command[LIVE_COMMAND];
+	char program[LIVE_NAME]; /* of it, what may be told to anybody: no arguments, which may be secrets */
 	pid_t pid;
 	uint8_t state;       /* enum live_state */
 	int32_t exit_status; /* when ended, as a shell says it; -1: not known */

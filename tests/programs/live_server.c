@@ -195,6 +195,7 @@ static void begin(void)
 	now.own_cpu = 0.004;
 	now.own_rss_bytes = 8.2e6;
 	snprintf(now.command, sizeof now.command, "%s", name("python train.py --epochs 90"));
+	snprintf(now.program, sizeof now.program, "%s", name("python train.py"));
 	snprintf(now.gpu_source, sizeof now.gpu_source, "%s", "nvml");
 }
 

@@ -278,6 +278,7 @@ def test_whoever_asks_for_metrics_can_read_them():
     assert values["inferscope_alerts_total",] == 1
     assert values["process_start_time_seconds",] == 1700000000.123456
     hostile = "</script><img src=x onerror=alert(1)>\"\\\n\ufffd[31m\ufffd\ufffd"
+    assert values["inferscope_run_info", ("program", hostile)] == 1 and "--epochs" not in body.decode()
     alert = ("inferscope_alert", ("kind", "memory_high"), ("severity", "warning"), ("subject", hostile))
     assert values[alert] == 1
     assert values["inferscope_gpu_memory_used_bytes", ("gpu", "0"), ("name", hostile), ("uuid", "GPU-00000000")] == 2.1e10

@@ -411,7 +411,7 @@ def test_page(tmp_path, web):
             snapshot = wait_until(lambda: (told := json.loads(get("api" + url[2])))["processes"] and told)
             assert snapshot["command"] == "sleep 60" and snapshot["state"] == "running"
             first = get("metrics")
-            assert first.endswith("# EOF\n")
+            assert first.endswith("# EOF\n") and '\ninferscope_run_info{program="sleep"} 1\n' in first
             time.sleep(0.15)
             starts = {re.search(r"(?m)^process_start_time_seconds (\S+)$", text)[1] for text in (first, get("metrics"))}
             assert len(starts) == 1 and abs(float(starts.pop()) - time.time()) < PATIENCE

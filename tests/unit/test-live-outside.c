@@ -367,11 +367,21 @@ static void test_waiting(void **state)
 
 static void test_names(void **state)
 {
-	static const struct {
+	struct command {
 		const char *text;
 		size_t size;
 		const char *name;
-	} cases[] = {
+	};
+	static const struct command public[] = { /* what anybody may see: no argument */
+		{ "/usr/bin/python3\0/home/x/train.py\0--token\0s3cret\0", 49, "python3 train.py" },
+		{ "python\0-m\0serving\0s3cret\0", 25, "python -m serving" },
+		{ "python3.12\0-X\0s3cret\0train.py\0", 31, "python3.12" },
+		{ "/bin/sh\0/x/run.sh\0s3cret\0", 26, "sh run.sh" },
+		{ "/opt/serve\0s3cret\0", 18, "serve" },
+		{ "curl\0https://me:s3cret@host\0", 29, "curl" },
+		{ "", 0, "" },
+	};
+	static const struct command cases[] = {
 		{ "/usr/bin/python3\0/home/x/train.py\0--token\0secret\0", 49, "python3 train.py" },
 		{ "python\0-m\0torch.distributed.run\0x\0", 34, "python -m torch.distributed.run" },
 		{ "python\0-c\0import os\0", 20, "python" },
@@ -387,6 +397,10 @@ static void test_names(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		assert_int_equal(outside_name_of_command(cases[i].text, cases[i].size, name, sizeof name), strlen(cases[i].name));
 		assert_string_equal(name, cases[i].name);
+	}
+	for (size_t i = 0; i < sizeof public / sizeof public[0]; i++) {
+		assert_int_equal(live_outside_program(public[i].text, public[i].size, name, sizeof name), strlen(public[i].name));
+		assert_string_equal(name, public[i].name);
 	}
 	memset(long_text, 'a', sizeof long_text);
 	long_text[300] = long_text[399] = '\0';

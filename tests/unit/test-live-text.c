@@ -188,14 +188,16 @@ static void test_labels(void **state)
 
 	(void)state;
 	live_totals_init(&totals);
-	strcpy(s->command, "a\\b\"c\nd\x1b\xff");
+	strcpy(s->command, "a --token s3cret");
+	strcpy(s->program, "a\\b\"c\nd\x1b\xff");
 	s->alert_count = 3;
 	for (int i = 0; i < 3; i++) {
 		strcpy(s->alerts[i].kind, "stall");
 		s->alerts[i].active = i < 2; /* the same twice: a metric must not be there twice */
 	}
 	got = metrics(&totals);
-	has(got, "inferscope_run_info{command=\"a\\\\b\\\"c\\nd\xef\xbf\xbd\xef\xbf\xbd\"} 1\n");
+	has(got, "inferscope_run_info{program=\"a\\\\b\\\"c\\nd\xef\xbf\xbd\xef\xbf\xbd\"} 1\n");
+	assert_null(strstr(got, "s3cret"));
 	got = strstr(got, "inferscope_alert{");
 	assert_non_null(got);
 	assert_null(strstr(got + 1, "inferscope_alert{"));
