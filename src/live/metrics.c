@@ -168,6 +168,9 @@ struct row {
 
 static const struct row gauges[] = {
 	{ "process_resident_memory", "_bytes", "Resident memory of all processes.", OF(memory.rss_bytes) },
+	{ "process_virtual_memory", "_bytes", "Addresses that all processes have mapped.", OF(memory.virtual_bytes) },
+	{ "process_open_fds", "", "Descriptors that the first process has open.", OF(io.open_files) },
+	{ "process_max_fds", "", "Descriptors that the first process may have open.", OF(io.open_files_limit) },
 	{ "inferscope_memory_proportional", "_bytes", "Memory of all processes, what they share counted once.", OF(memory.pss_bytes) },
 	{ "inferscope_memory_shared", "_bytes", "Part of the resident memory that may be shared.", OF(memory.shared_bytes) },
 	{ "inferscope_memory_swap", "_bytes", "Memory of all processes that is swapped out.", OF(memory.swap_bytes) },

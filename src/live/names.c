@@ -48,6 +48,7 @@ NAMES(memory) = {
 	FIELD(memory, pss_bytes, LIVE_NUMBER),
 	FIELD(memory, shared_bytes, LIVE_NUMBER),
 	FIELD(memory, swap_bytes, LIVE_NUMBER),
+	FIELD(memory, virtual_bytes, LIVE_NUMBER),
 	FIELD(memory, total_bytes, LIVE_NUMBER),
 	FIELD(memory, available_bytes, LIVE_NUMBER),
 	FIELD(memory, used, LIVE_NUMBER),
@@ -71,6 +72,8 @@ NAMES(io) = {
 	FIELD(io, write_calls, LIVE_NUMBER),
 	FIELD(io, waiting, LIVE_NUMBER),
 	FIELD(io, pressure, LIVE_NUMBER),
+	FIELD(io, open_files, LIVE_NUMBER),
+	FIELD(io, open_files_limit, LIVE_NUMBER),
 	END,
 };
 

@@ -142,6 +142,7 @@ static void sum_process(const struct outside_process *p, struct live_snapshot *s
 	outside_add(&s->memory.shared_bytes, value_of(p, PROCESS_SHARED_BYTES));
 	outside_add(&s->memory.swap_bytes, value_of(p, PROCESS_SWAP_BYTES));
 	outside_add(&s->memory.held_bytes, has_ended(p) ? NAN : value_of(p, PROCESS_HELD_BYTES));
+	outside_add(&s->memory.virtual_bytes, (double)p->now.counters.virtual_bytes);
 	outside_add(&s->memory.minor_faults, p->minor_faults);
 	outside_add(&s->memory.major_faults, p->major_faults);
 	outside_add(&s->io.read_bytes, p->read_bytes);
@@ -173,7 +174,7 @@ static double sum_pss(const struct live_outside *o)
 static void sum_processes(const struct live_outside *o, struct live_snapshot *s)
 {
 	s->cpu.share = s->cpu.user = s->cpu.system = NAN;
-	s->memory.rss_bytes = s->memory.shared_bytes = s->memory.swap_bytes = s->memory.held_bytes = NAN;
+	s->memory.rss_bytes = s->memory.shared_bytes = s->memory.swap_bytes = s->memory.held_bytes = s->memory.virtual_bytes = NAN;
 	s->memory.minor_faults = s->memory.major_faults = NAN;
 	s->io.read_bytes = s->io.written_bytes = s->io.read_chars = s->io.written_chars = s->io.read_calls = s->io.write_calls = NAN;
 	for (size_t i = 0; i < o->tree.process_count; i++)

@@ -5,10 +5,12 @@
 
 #include "live/outside_parts.h"
 #include "system/cpu_limit.h"
+#include "system/open_files.h"
 
 #define SECOND_NS 1000000000
 #define LIMITS_NS (5 * (int64_t)SECOND_NS) /* between looks at who may use what */
 #define NETWORK_NS (10 * (int64_t)SECOND_NS) /* the program may have gone to another namespace */
+#define COUNT_NS (10 * (int64_t)SECOND_NS) /* where descriptors have to be counted */
 #define WINDOW_S 1.0
 
 /* ---- Counters of the watch ----------------------------------------------------- */
@@ -102,17 +104,32 @@ static double frequency(const struct outside_machine *m)
 static void look_at_limits(struct live_outside *o, int64_t now_ns)
 {
 	struct outside_machine *m = &o->machine;
+	int64_t files;
 	uint32_t affinity;
 	double quota;
 
 	if (now_ns < m->limits_ns)
 		return;
 	m->limits_ns = now_ns + LIMITS_NS;
+	files = open_files_limit(o->root);
+	m->files_limit = files < 0 ? NAN : (double)files;
 	affinity = cpu_limit_affinity(o->root);
 	if (affinity) /* else it has ended, and what it might use stays */
 		m->available_cpus = affinity;
 	if (affinity && cpu_limit_quota(o->root, "", &quota) && quota < m->available_cpus)
 		m->available_cpus = quota;
+}
+
+static void look_at_files(struct outside_machine *m, int64_t now_ns)
+{
+	bool dear;
+	int64_t count;
+
+	if (now_ns < m->files_ns)
+		return;
+	count = open_files_read(m->files_folder, &dear);
+	m->files_ns = now_ns + (dear ? COUNT_NS : 0);
+	m->files = count < 0 ? NAN : (double)count;
 }
 
 static void look_at_devices(struct live_outside *o, int64_t now_ns)
@@ -157,12 +174,15 @@ void outside_machine_fill(struct live_outside *o, int64_t now_ns, struct live_sn
 		m->next_slow_ns = now_ns + OUTSIDE_SLOW_NS;
 		(void)machine_memory_read(&m->memory_files, &m->memory);
 		look_at_devices(o, now_ns);
+		look_at_files(m, now_ns);
 	}
 	fill_counters(o, s);
 	s->cpu.frequency_mhz = frequency(m);
 	s->cpu.count = m->cpu_count;
 	s->cpu.available = m->available_cpus;
 	fill_memory(&m->memory, &s->memory);
+	s->io.open_files = m->files;
+	s->io.open_files_limit = m->files_limit;
 	s->io.disk_count = m->disk_rate_count;
 	memcpy(s->io.disks, m->disk_rates, sizeof s->io.disks);
 	s->network = m->network_rates;
@@ -176,7 +196,8 @@ void outside_machine_open(struct live_outside *o)
 	long count = sysconf(_SC_NPROCESSORS_ONLN);
 
 	m->cpu_count = count > 0 ? (uint32_t)count : 1;
-	m->available_cpus = NAN;
+	m->available_cpus = m->files = m->files_limit = NAN;
+	m->files_folder = open_files_open(o->root);
 	m->network_files = (struct network_files)NETWORK_FILES_INIT;
 	m->network_rates.received_bytes = m->network_rates.sent_bytes = NAN;
 	machine_memory_open(&m->memory_files, o->root, "");
@@ -189,4 +210,6 @@ void outside_machine_close(struct live_outside *o)
 	machine_memory_close(&o->machine.memory_files);
 	disk_files_close(&o->machine.disk_files);
 	network_files_close(&o->machine.network_files);
+	if (o->machine.files_folder >= 0)
+		close(o->machine.files_folder);
 }

@@ -72,7 +72,9 @@ struct outside_machine {
 	struct machine_memory_files memory_files;
 	struct disk_files disk_files;
 	struct network_files network_files;
-	int64_t next_slow_ns, disks_ns, limits_ns, network_opened_ns;
+	int64_t next_slow_ns, disks_ns, limits_ns, network_opened_ns, files_ns;
+	int files_folder; /* of the root's descriptors; -1 */
+	double files, files_limit;
 	struct machine_memory memory;
 	size_t disk_count, interface_count;
 	struct disk_counters disks[DISK_COUNTERS_MAX];

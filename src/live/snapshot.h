@@ -50,6 +50,7 @@ struct live_cpu {
 
 struct live_memory {
 	double rss_bytes, pss_bytes, shared_bytes, swap_bytes; /* of all processes; shared is in rss as well, and in pss once */
+	double virtual_bytes;   /* of all processes: addresses that are mapped, whatever is behind them */
 	double total_bytes;     /* of the container, where it has a limit, else of the machine */
 	double available_bytes; /* likewise */
 	double used;            /* 1 - available / total */
@@ -73,6 +74,7 @@ struct live_io {
 	double read_calls, write_calls;
 	double waiting;                   /* threads that wait for a file or a disk, on average */
 	double pressure;
+	double open_files, open_files_limit; /* descriptors of the root, and how many it may have */
 	uint32_t disk_count;
 	struct live_disk disks[LIVE_DISKS]; /* of the machine */
 };

@@ -69,6 +69,8 @@ static void keep_counters(struct watch *w, struct watched_process *p, const stru
 	for (unsigned i = 0; i < PROCESS_COUNTER_COUNT; i++)
 		if (read->known >> i & 1 && !(others && i == PROCESS_RSS_BYTES))
 			process_counters_set(&p->now, i, read->values[i]);
+	if (!others)
+		p->now.virtual_bytes = read->virtual_bytes;
 	p->now.state = read->state;
 	p->now.parent = p->parent = read->parent;
 	p->now_time = clock_ticks(w->clock);

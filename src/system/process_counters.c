@@ -87,6 +87,7 @@ int process_counters_parse_stat(struct process_counters *c, const char *text)
 	process_counters_set(c, PROCESS_CHILDREN_NS, (w[16] + w[17]) * ns);
 	process_counters_set(c, PROCESS_THREADS, w[20]);
 	c->birth = w[22];
+	c->virtual_bytes = w[23];
 	process_counters_set(c, PROCESS_RSS_BYTES, w[24] * (uint64_t)sysconf(_SC_PAGESIZE));
 	c->memory = w[26] ^ w[28] << 1; /* of code and of the stack, both at random places */
 	return 0;

@@ -36,6 +36,7 @@ struct process_counters {
 	uint64_t values[PROCESS_COUNTER_COUNT];
 	uint32_t known; /* bit n: counter n could be read */
 	uint64_t birth;  /* when the kernel began it, in its own ticks */
+	uint64_t virtual_bytes; /* of addresses that are mapped */
 	uint64_t memory; /* where its program lies: changes when it is replaced; 0: not to be told */
 	pid_t parent;
 	char state; /* as the kernel abbreviates it: 'Z' has ended, but for who is to be told */

@@ -743,6 +743,8 @@ static void test_real_program(void **state)
 	assert_true(show.s->cpu.share > 0.02 && show.s->cpu.share < 1.2);
 	assert_true(show.s->memory.rss_bytes > 1e5 && show.s->memory.available_bytes > 1e6 && show.s->own_rss_bytes > 1e5);
 	assert_true(show.s->cpu.available > 0 && show.s->cpu.count > 0);
+	assert_true(show.s->memory.virtual_bytes > show.s->memory.rss_bytes);
+	assert_true(show.s->io.open_files >= 3 && show.s->io.open_files <= show.s->io.open_files_limit);
 
 	kill(pid, SIGSTOP);
 	look_for(&show, 0.5);

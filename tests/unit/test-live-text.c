@@ -159,6 +159,24 @@ static void test_start(void **state)
 	}
 }
 
+static void test_standard_names(void **state)
+{
+	struct live_totals totals;
+	const char *got;
+
+	(void)state;
+	live_totals_init(&totals);
+	assert_null(strstr(metrics(&totals), "process_open_fds"));
+	s->memory.virtual_bytes = 7000000000;
+	s->io.open_files = 12;
+	s->io.open_files_limit = 1024;
+	got = metrics(&totals);
+	has(got, "# TYPE process_virtual_memory_bytes gauge\n# UNIT process_virtual_memory_bytes bytes\n");
+	has(got, "\nprocess_virtual_memory_bytes 7000000000\n");
+	has(got, "\nprocess_open_fds 12\n");
+	has(got, "\nprocess_max_fds 1024\n");
+}
+
 static void test_histogram(void **state)
 {
 	struct live_totals totals;
@@ -212,6 +230,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gpus_have_their_numbers, begin, end),
 		cmocka_unit_test_setup_teardown(test_totals, begin, end),
 		cmocka_unit_test_setup_teardown(test_start, begin, end),
+		cmocka_unit_test_setup_teardown(test_standard_names, begin, end),
 		cmocka_unit_test_setup_teardown(test_histogram, begin, end),
 		cmocka_unit_test_setup_teardown(test_labels, begin, end),
 	};

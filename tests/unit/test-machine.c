@@ -20,6 +20,7 @@
 #include "system/machine_counters.h"
 #include "system/machine_memory.h"
 #include "system/network_counters.h"
+#include "system/open_files.h"
 #include "system/proc.h"
 #include "system/process_counters.h"
 
@@ -474,6 +475,58 @@ static void test_this_machine(void **state)
 
 /* ---- A process ----------------------------------------------------------------- */
 
+static void test_virtual_memory(void **state)
+{
+	struct process_counters c = { 0 };
+
+	(void)state;
+	assert_int_equal(process_counters_parse_stat(&c, "1 (a b) S 2 3 4 0 -1 4194560 5 6 7 8 9 10 11 12 20 0 3 0 55 123456789 99 18446744073709551615 "
+							 "1 2 3 4 5\n"), 0);
+	assert_int_equal(c.virtual_bytes, 123456789);
+	assert_int_equal(c.values[PROCESS_RSS_BYTES], 99 * sysconf(_SC_PAGESIZE));
+}
+
+static void test_open_files(void **state)
+{
+	int folder = open_files_open(getpid()), more[3];
+	int64_t before, after;
+	bool dear;
+
+	(void)state;
+	before = open_files_read(folder, &dear);
+	assert_in_range(before, 4, OPEN_FILES_COUNTED);
+	for (int i = 0; i < 3; i++)
+		more[i] = dup(0);
+	after = open_files_read(folder, &dear);
+	for (int i = 0; i < 3; i++)
+		close(more[i]);
+	close(folder);
+	assert_int_equal(after, before + 3);
+	assert_int_equal(open_files_read(-1, &dear), -1);
+	assert_true(open_files_open(-5) < 0);
+	assert_int_equal(open_files_limit(getpid()), sysconf(_SC_OPEN_MAX));
+	assert_int_equal(open_files_limit(-5), -1);
+}
+
+/* As before Linux 6.2: a folder whose size says nothing. */
+static void test_open_files_are_counted(void **state)
+{
+	struct world *w = *state;
+	char path[128];
+	int folder;
+
+	for (unsigned i = 0; i <= OPEN_FILES_COUNTED; i++) {
+		snprintf(path, sizeof path, "/fd/%u", i);
+		put(w, path, "");
+		if (i != 6 && i != OPEN_FILES_COUNTED)
+			continue;
+		snprintf(path, sizeof path, "%s/fd", w->root);
+		folder = open(path, O_PATH | O_DIRECTORY);
+		assert_int_equal(open_files_count(folder), i == 6 ? 7 : -1);
+		close(folder);
+	}
+}
+
 static void test_status(void **state)
 {
 	struct process_counters c = { 0 };
@@ -529,6 +582,9 @@ int main(void)
 		cmocka_unit_test(test_disks),
 		cmocka_unit_test(test_network),
 		cmocka_unit_test(test_this_machine),
+		cmocka_unit_test(test_virtual_memory),
+		cmocka_unit_test(test_open_files),
+		cmocka_unit_test_setup_teardown(test_open_files_are_counted, make_world, remove_world),
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_reread_all),
 	};
