@@ -6,6 +6,8 @@
 #include "base/array.h"
 #include "live/outside_parts.h"
 
+#define LOADER_S 10.0 /* over which it is told how busy workers of a DataLoader are */
+#define LOADER_NAME "pt_data_worker" /* PyTorch's, for the main thread of each */
 #define NAMES_A_FILL 32u /* threads whose names are read: it takes 10 us each */
 
 static double value_of(const struct outside_process *p, enum process_counter c)
@@ -192,24 +194,55 @@ static bool waits_for_file(const struct outside_thread *t)
 	return o->state == THREAD_FSYNC || o->state == THREAD_PAGE_FAULT_IO;
 }
 
-/* What threads wait for is not known where it may not be seen. */
-static void sum_threads(const struct live_outside *o, struct live_snapshot *s)
+/* A worker that has nothing to do waits for a pipe, or polls it, until it is told what to fetch.  Where it is at one moment is chance,
+ * with few workers more so. */
+static void judge_workers(struct live_outside *o, uint32_t idle, int64_t now_ns, struct live_snapshot *s)
 {
+	double now, passed = o->loader_ns ? (double)(now_ns - o->loader_ns) / 1e9 : INFINITY;
+
+	s->loader_busy = NAN;
+	if (s->loader_workers == 0) {
+		o->loader_ns = 0;
+		return;
+	}
+	now = 1 - (double)idle / s->loader_workers;
+	o->loader_busy = isinf(passed) ? now : o->loader_busy + (now - o->loader_busy) * passed / (passed + LOADER_S);
+	o->loader_ns = now_ns;
+	s->loader_busy = o->loader_busy;
+}
+
+static bool is_worker(const struct outside_thread *t)
+{
+	return t->now.main && t->now.object.state != THREAD_STATE_COUNT && strcmp(t->name, LOADER_NAME) == 0;
+}
+
+/* What threads wait for is not known where it may not be seen.  That a thread is seen to wait for the interpreter is as likely as it
+ * does: the sum over all looks is the time. */
+static void sum_threads(struct live_outside *o, int64_t now_ns, struct live_snapshot *s)
+{
+	uint32_t idle = 0;
 	bool seen = false;
 
 	s->cpu.queue = NAN;
-	s->io.waiting = 0;
+	s->io.waiting = s->cpu.gil_wait = 0;
+	s->loader_workers = 0;
 	for (size_t i = 0; i < o->tree.process_count; i++)
 		seen = seen || o->tree.processes[i].now.syscalls;
 	for (size_t i = 0; i < o->tree.thread_count; i++) {
 		const struct outside_thread *t = &o->tree.threads[i];
 
 		outside_add(&s->cpu.queue, t->queue);
+		s->cpu.gil_wait += t->now.object.state == THREAD_GIL;
+		s->loader_workers += is_worker(t);
+		idle += is_worker(t) && (t->now.object.state == THREAD_PIPE || t->now.object.state == THREAD_POLL);
 		if (waits_for_file(t))
 			s->io.waiting += isnan(t->blocked) ? 1 : t->blocked;
 	}
-	if (!seen)
-		s->io.waiting = NAN;
+	if (!seen) {
+		s->io.waiting = s->cpu.gil_wait = NAN;
+		s->loader_workers = 0;
+	}
+	judge_workers(o, idle, now_ns, s);
 }
 
 void outside_list_fill(struct live_outside *o, int64_t now_ns, struct live_snapshot *s)
@@ -217,5 +250,5 @@ void outside_list_fill(struct live_outside *o, int64_t now_ns, struct live_snaps
 	fill_processes(o, now_ns, s);
 	fill_threads(o, now_ns, s);
 	sum_processes(o, s);
-	sum_threads(o, s);
+	sum_threads(o, now_ns, s);
 }

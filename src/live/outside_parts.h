@@ -111,6 +111,8 @@ struct live_outside {
 	double tick_s;
 	const struct drain *drain; /* NULL: nobody records */
 	int64_t attached_ns;
+	int64_t loader_ns; /* when workers of a DataLoader were last looked at; 0: never */
+	double loader_busy;
 	struct outside_tree tree;
 	struct outside_deaths deaths;
 	struct outside_machine machine;

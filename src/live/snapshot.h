@@ -40,6 +40,7 @@ struct live_cpu {
 	double share;          /* of all processes; 1 is one processor */
 	double user, system;
 	double queue;          /* for how long threads waited for a processor */
+	double gil_wait;       /* threads that wait for Python's lock of the interpreter, as seen in one look */
 	double machine;        /* of the machine, 0 to 1 */
 	double steal;          /* that the machine was owed, 0 to 1 */
 	double throttled;      /* for how long a quota held the control group back, of the time that it wanted to run, 0 to 1 */
@@ -208,6 +209,8 @@ struct live_snapshot {
 	struct live_process processes[LIVE_PROCESSES]; /* the root first, then by processor time */
 	uint32_t thread_count, threads_left_out;
 	struct live_thread threads[LIVE_THREADS]; /* by processor time, main thread of the root first */
+	uint32_t loader_workers; /* processes that work for a DataLoader of PyTorch, */
+	double loader_busy;      /* and the part of the last seconds in which they did not wait to be asked, 0 to 1 */
 	struct live_steps steps;
 	uint32_t slice_count, slices_left_out; /* the longest are kept */
 	struct live_slice slices[LIVE_SLICES];

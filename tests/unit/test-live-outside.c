@@ -365,6 +365,58 @@ static void test_waiting(void **state)
 	free(s);
 }
 
+/* Threads 0 and 1 are workers' main threads. */
+static struct watched_thread_view waits(uint32_t number, enum thread_state state)
+{
+	struct watched_thread_view t = thread(number, number < 2 ? ROOT + (pid_t)number : ROOT, ROOT + (pid_t)number, SECOND, 0, 0);
+
+	t.object.state = state;
+	return t;
+}
+
+static void look_at(struct live_outside *o, struct live_snapshot *s, double seconds, const enum thread_state states[4])
+{
+	struct watched_process_view p = process(0, ROOT, SECOND, 0);
+	struct watched_thread_view t[4];
+
+	for (uint32_t i = 0; i < 4; i++)
+		t[i] = waits(i, states[i]);
+	take(o, &p, 1, t, 4);
+	for (size_t i = 0; i < o->tree.thread_count; i++) {
+		strcpy(o->tree.threads[i].name, "pt_data_worker");
+		o->tree.threads[i].names = 1;
+		o->tree.threads[i].name_ns = INT64_MAX / 2;
+	}
+	outside_list_fill(o, (int64_t)(seconds * 1e9), s);
+}
+
+static void test_waits_of_python(void **state)
+{
+	static const enum thread_state first[4] = { THREAD_RUNNING, THREAD_PIPE, THREAD_GIL, THREAD_GIL };
+	static const enum thread_state then[4] = { THREAD_POLL, THREAD_PIPE, THREAD_GIL, THREAD_LOCK };
+	static const enum thread_state none[4] = { THREAD_STATE_COUNT, THREAD_STATE_COUNT, THREAD_RUNNING, THREAD_RUNNING };
+	struct live_snapshot *s = calloc(1, sizeof *s);
+	struct live_outside o;
+
+	(void)state;
+	begin(&o);
+	look_at(&o, s, 1, first);
+	assert_near(s->cpu.gil_wait, 2, 0);
+	assert_int_equal(s->loader_workers, 2);
+	assert_near(s->loader_busy, 0.5, 0);
+	look_at(&o, s, 11, then);
+	assert_near(s->cpu.gil_wait, 1, 0);
+	assert_near(s->loader_busy, 0.25, 1e-9); /* half of the way in ten seconds */
+	look_at(&o, s, 12, none);
+	assert_near(s->cpu.gil_wait, 0, 0);
+	assert_int_equal(s->loader_workers, 0);
+	assert_true(isnan(s->loader_busy));
+	look_at(&o, s, 13, first); /* a new loader has no past */
+	assert_near(s->loader_busy, 0.5, 0);
+	end(&o);
+	free(s);
+}
+
 static void test_names(void **state)
 {
 	struct command {
@@ -786,6 +838,7 @@ int main(void)
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_proportional_memory),
 		cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_waits_of_python),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_machine),
 		cmocka_unit_test(test_throttled),

@@ -136,9 +136,11 @@ static void test_totals(void **state)
 	s->cpu.share = -3;
 	live_totals_add(&totals, s);
 	s->cpu.share = 0.5;
+	s->cpu.gil_wait = 3;
 	live_totals_add(&totals, s);
 	has(metrics(&totals), "# TYPE process_cpu_seconds counter\n# UNIT process_cpu_seconds seconds\n");
 	has((char *)out.data, "\nprocess_cpu_seconds_total 1\n");
+	has((char *)out.data, "\ninferscope_gil_wait_seconds_total 1.5\n");
 	assert_null(strstr((char *)out.data, "inferscope_io_read_bytes"));
 }
 
@@ -168,11 +170,13 @@ static void test_standard_names(void **state)
 	live_totals_init(&totals);
 	assert_null(strstr(metrics(&totals), "process_open_fds"));
 	s->memory.virtual_bytes = 7000000000;
+	s->loader_busy = 0.25;
 	s->io.open_files = 12;
 	s->io.open_files_limit = 1024;
 	got = metrics(&totals);
 	has(got, "# TYPE process_virtual_memory_bytes gauge\n# UNIT process_virtual_memory_bytes bytes\n");
 	has(got, "\nprocess_virtual_memory_bytes 7000000000\n");
+	has(got, "\ninferscope_dataloader_worker_busy_ratio 0.25\n");
 	has(got, "\nprocess_open_fds 12\n");
 	has(got, "\nprocess_max_fds 1024\n");
 }
