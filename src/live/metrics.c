@@ -18,7 +18,6 @@ struct rate {
 #define RATE(total, source) { offsetof(struct live_totals, total), offsetof(struct live_snapshot, source) }
 
 static const struct rate rates[] = {
-	RATE(cpu_s, cpu.share),
 	RATE(queue_s, cpu.queue),
 	RATE(throttled_s, cpu.throttled),
 	RATE(gil_wait_s, cpu.gil_wait),
@@ -198,7 +197,6 @@ static const struct row gauges[] = {
 #define SUM(field) offsetof(struct live_totals, field)
 
 static const struct row counters[] = {
-	{ "process_cpu", "_seconds", "Processor time of all processes since they are watched.", SUM(cpu_s) },
 	{ "inferscope_cpu_queue", "_seconds", "Time that threads waited for a processor.", SUM(queue_s) },
 	{ "inferscope_cpu_throttled", "_seconds", "Time that a quota held the control group back.", SUM(throttled_s) },
 	{ "inferscope_gil_wait", "_seconds",
@@ -223,6 +221,8 @@ static void put_run(struct writer *w, const struct live_snapshot *s)
 	put_gauge(w, "inferscope_snapshot_timestamp", "_seconds", "When these figures were taken.", (double)s->realtime_ns / 1e9);
 	if (s->start_ns) /* read once: who asks whether it has changed means another run */
 		put_gauge(w, "process_start_time", "_seconds", "When the run began.", (double)(s->start_ns / 1000) / 1e6);
+	put_counter(w, "process_cpu", "_seconds", "Processor time of all processes since they are watched, of those that have ended as well.",
+		    s->cpu.time_s);
 	put_gauge(w, "process_threads", "", "Threads of all processes.", threads);
 	put_gauge(w, "inferscope_processes", "", "Processes of the program.", (double)s->process_count + s->processes_left_out);
 }

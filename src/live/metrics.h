@@ -13,7 +13,7 @@
 
 /* Sums over all snapshots so far, of what these tell by the second; NAN: never known. */
 struct live_totals {
-	double cpu_s, queue_s, throttled_s, gil_wait_s;
+	double queue_s, throttled_s, gil_wait_s;
 	double minor_faults, major_faults;
 	double read_bytes, written_bytes;
 	double received_bytes, sent_bytes;

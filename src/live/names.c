@@ -33,6 +33,7 @@ NAMES(program) = {
 
 NAMES(cpu) = {
 	FIELD(cpu, share, LIVE_NUMBER),
+	FIELD(cpu, time_s, LIVE_NUMBER),
 	FIELD(cpu, user, LIVE_NUMBER),
 	FIELD(cpu, system, LIVE_NUMBER),
 	FIELD(cpu, queue, LIVE_NUMBER),

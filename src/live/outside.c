@@ -111,6 +111,7 @@ void live_outside_fill(struct live_outside *o, int64_t now_ns, struct live_snaps
 	mark_recorded(o, now_ns);
 	outside_machine_fill(o, now_ns, s);
 	outside_list_fill(o, now_ns, s);
+	outside_time_fill(o, now_ns, s);
 	outside_gpu_fill(o, now_ns, s);
 	look_at_self(&o->self, now_ns);
 	s->state = state_of_root(o);
@@ -145,6 +146,7 @@ int live_outside_new(struct live_outside **ret, struct watch *watch, pid_t root)
 	o->self.cpu_ns = own_cpu_ns();
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	o->self.cpu_time_ns = (int64_t)ts.tv_sec * SECOND_NS + ts.tv_nsec;
+	outside_time_open(&o->time);
 	outside_machine_open(o);
 	*ret = o;
 	return 0;
@@ -154,6 +156,7 @@ void live_outside_share(struct live_outside *o, const struct recorder_scene *sce
 {
 	o->drain = scene->drain;
 	o->gpus.samples = scene->gpu_samples;
+	o->time.begin_birth = 0; /* it has begun them all */
 }
 
 void live_outside_free(struct live_outside *o)

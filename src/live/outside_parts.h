@@ -24,7 +24,10 @@ struct outside_process {
 	double minor_faults, major_faults;
 	double read_bytes, written_bytes, read_chars, written_chars, read_calls, write_calls;
 	uint64_t mark_user_ns, mark_system_ns, mark_time; /* kernels tell these apart in steps of 10 ms */
+	uint64_t own_ns, waited_ns;  /* of its processor time, and of that of children that it has waited for, what is counted */
+	uint64_t mark_waited_ns;     /* the latter as it was at the last mark */
 	bool recorded;
+	bool stays;                  /* it is in the next view, too */
 	char name[LIVE_NAME];
 	uint32_t name_programs; /* the program that the name is of, plus one; 0: none */
 	int64_t name_ns;        /* when it was read */
@@ -61,6 +64,14 @@ struct outside_tree {
 struct outside_deaths {
 	uint64_t taken; /* from the watch */
 	uint64_t counts[NSIG];
+};
+
+/* Processor time of all processes. */
+struct outside_time {
+	uint64_t begin_birth; /* processes that were begun before that, in ticks of the kernel, have a past that is not ours; 0: none */
+	int64_t mark_ns;
+	uint64_t total_ns;
+	bool known;
 };
 
 struct outside_machine {
@@ -115,6 +126,7 @@ struct live_outside {
 	double loader_busy;
 	struct outside_tree tree;
 	struct outside_deaths deaths;
+	struct outside_time time;
 	struct outside_machine machine;
 	struct outside_gpus gpus;
 	struct outside_self self;
@@ -129,6 +141,12 @@ void outside_add(double *sum, double value);
 void outside_tree_take(struct live_outside *o, const struct watch_view *view);
 void outside_tree_release(struct outside_tree *tree);
 struct outside_process *outside_tree_process(const struct outside_tree *tree, pid_t pid);
+
+/* outside_time.c: processor time that was taken, as a sum that only grows. */
+void outside_time_open(struct outside_time *time);
+void outside_time_begin(const struct outside_time *time, struct outside_process *p); /* one that is new */
+void outside_time_end(struct outside_tree *tree, size_t old_count, const struct outside_process *p); /* one that has gone */
+void outside_time_fill(struct live_outside *o, int64_t now_ns, struct live_snapshot *s);
 
 /* outside_death.c: who was ended by a signal since then; their names are those of the tree. */
 void outside_death_take(struct live_outside *o, const struct watch_view *view, struct live_snapshot *s);

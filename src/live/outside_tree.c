@@ -138,12 +138,13 @@ static void renew_process(struct outside_process *p, const struct watched_proces
 	split(p, tick_s);
 }
 
-static void begin_process(struct outside_process *p, const struct watched_process_view *now, double tick_s)
+static void begin_process(const struct outside_time *t, struct outside_process *p, const struct watched_process_view *now, double tick_s)
 {
 	*p = (struct outside_process){ .now = *now, .cpu = NAN, .user = 1 };
 	p->minor_faults = p->major_faults = NAN;
 	p->read_bytes = p->written_bytes = p->read_chars = p->written_chars = p->read_calls = p->write_calls = NAN;
 	split(p, tick_s);
+	outside_time_begin(t, p);
 }
 
 static void take_processes(struct live_outside *o, const struct watch_view *view)
@@ -166,11 +167,15 @@ static void take_processes(struct live_outside *o, const struct watch_view *view
 
 		if (old) {
 			tree->processes[i] = tree->old_processes[old - 1];
+			tree->old_processes[old - 1].stays = true;
 			renew_process(&tree->processes[i], now, o->tick_s, most);
 		} else {
-			begin_process(&tree->processes[i], now, o->tick_s);
+			begin_process(&o->time, &tree->processes[i], now, o->tick_s);
 		}
 	}
+	for (size_t i = 0; i < old_count; i++)
+		if (!tree->old_processes[i].stays)
+			outside_time_end(tree, old_count, &tree->old_processes[i]);
 }
 
 struct outside_process *outside_tree_process(const struct outside_tree *tree, pid_t pid)

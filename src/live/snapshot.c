@@ -49,7 +49,7 @@ static void set_unknown(struct live_snapshot *s)
 {
 	s->exit_status = -1;
 	s->own_cpu = s->own_rss_bytes = s->loader_busy = NAN;
-	s->cpu = (struct live_cpu){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, NAN };
+	s->cpu = (struct live_cpu){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, NAN };
 	s->memory = (struct live_memory){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, false, NAN, NAN, NAN, NAN, NAN };
 	s->io.read_bytes = s->io.written_bytes = s->io.read_chars = s->io.written_chars = NAN;
 	s->io.read_calls = s->io.write_calls = s->io.waiting = s->io.pressure = NAN;

@@ -38,6 +38,7 @@ enum live_state {
 
 struct live_cpu {
 	double share;          /* of all processes; 1 is one processor */
+	double time_s;         /* that all processes took since the beginning of the run, or of looking, those that have ended as well */
 	double user, system;
 	double queue;          /* for how long threads waited for a processor */
 	double gil_wait;       /* threads that wait for Python's lock of the interpreter, as seen in one look */

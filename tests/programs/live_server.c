@@ -43,6 +43,7 @@ static void fill_machine(void)
 	now.cpu = (struct live_cpu){ .share = wave(40, 0.4, 1.9), .user = 1, .system = 0.2, .queue = 0.1, .machine = wave(40, 0.2, 0.9),
 				     .steal = 0, .throttled = 0, .available = 2, .count = 2, .frequency_mhz = 2600 };
 	now.cpu.gil_wait = 2;
+	now.cpu.time_s = 1.2 * now.run_s;
 	now.memory.rss_bytes = 8e8 + 1e6 * fmod(now.run_s, 600);
 	now.memory.total_bytes = 16e9;
 	now.memory.available_bytes = 9e9;

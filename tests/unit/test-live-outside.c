@@ -417,6 +417,98 @@ static void test_waits_of_python(void **state)
 	free(s);
 }
 
+/* ---- Processor time ------------------------------------------------------------- */
+
+#define CHILD (ROOT + 1)
+#define GRANDCHILD (ROOT + 2)
+
+static struct watched_process_view took(uint32_t number, pid_t pid, pid_t parent, double own_s, double waited_s)
+{
+	static uint64_t time = SECOND;
+	struct watched_process_view p = process(number, pid, time += 100 * MS, (uint64_t)(own_s * 1e9));
+
+	p.parent = parent;
+	p.birth = 1000 + number;
+	process_counters_set(&p.counters, PROCESS_CHILDREN_NS, (uint64_t)(waited_s * 1e9));
+	return p;
+}
+
+/* What is told at that second; it never becomes less. */
+static double time_at(struct live_outside *o, double second, const struct watched_process_view *p, size_t count)
+{
+	static struct live_snapshot s;
+	double before = (double)o->time.total_ns / 1e9;
+
+	take(o, p, count, NULL, 0);
+	outside_time_fill(o, (int64_t)(second * 1e9), &s);
+	assert_true(isnan(s.cpu.time_s) || s.cpu.time_s >= before);
+	return s.cpu.time_s;
+}
+
+static void test_time(void **state)
+{
+	struct watched_process_view p[3] = { took(0, ROOT, 1, 1, 0), took(1, CHILD, ROOT, 2, 0) };
+	struct live_outside o;
+
+	(void)state;
+	begin(&o);
+	assert_near(time_at(&o, 10, p, 2), 3, 1e-9); /* also what they took before they were seen */
+	p[1] = took(1, CHILD, ROOT, 2.5, 0);
+	assert_near(time_at(&o, 11, p, 2), 3.5, 1e-9);
+	p[0] = took(0, ROOT, 1, 1, 3); /* it has waited for the child, which took half a second more; this is still in the view */
+	assert_near(time_at(&o, 16, p, 2), 3.5, 1e-9);
+	assert_near(time_at(&o, 17, p, 1), 3.5, 1e-9);
+	assert_near(time_at(&o, 22, p, 1), 4, 1e-9); /* the half second, and not the child again */
+	p[0] = took(0, ROOT, 1, 1.25, 5); /* one that nobody saw */
+	assert_near(time_at(&o, 27, p, 1), 4.25, 1e-9);
+	assert_near(time_at(&o, 32, p, 1), 6.25, 1e-9);
+	assert_near(time_at(&o, 60, p, 1), 6.25, 1e-9);
+	p[0].cpu_ns = UINT64_MAX;
+	p[0].time += SECOND;
+	assert_near(time_at(&o, 61, p, 1), 6.25, 1e-9);
+	assert_near(time_at(&o, 62, p, 0), 6.25, 1e-9);
+	end(&o);
+}
+
+/* A child that has waited for its own, and both have gone before the next look. */
+static void test_time_of_grandchildren(void **state)
+{
+	struct watched_process_view p[3] = { took(0, ROOT, 1, 1, 0), took(1, CHILD, ROOT, 1, 0), took(2, GRANDCHILD, CHILD, 4, 0) };
+	struct live_outside o;
+
+	(void)state;
+	begin(&o);
+	assert_near(time_at(&o, 10, p, 3), 6, 1e-9);
+	p[0] = took(0, ROOT, 1, 1, 5.5);
+	assert_near(time_at(&o, 11, p, 1), 6, 1e-9);
+	assert_near(time_at(&o, 16, p, 1), 6, 1e-9);
+	assert_near(time_at(&o, 21, p, 1), 6.5, 1e-9);
+	end(&o);
+}
+
+/* What was before us is not counted, of children neither, be they seen or not; what nobody waits for is counted once, and stays. */
+static void test_time_of_others(void **state)
+{
+	struct watched_process_view p[2] = { took(0, ROOT, 1, 100, 50), took(1, CHILD, ROOT, 30, 0) };
+	struct live_outside o;
+
+	(void)state;
+	begin(&o);
+	o.time.begin_birth = 1002;
+	assert_near(time_at(&o, 10, p, 2), 0, 0);
+	p[0] = took(0, ROOT, 1, 101, 50);
+	p[1] = took(1, CHILD, ROOT, 32, 0);
+	assert_near(time_at(&o, 11, p, 2), 3, 1e-9);
+	p[0] = took(0, ROOT, 1, 101, 82);
+	assert_near(time_at(&o, 12, p, 1), 3, 1e-9);
+	assert_near(time_at(&o, 18, p, 1), 3, 1e-9);
+	assert_near(time_at(&o, 24, p, 1), 3, 1e-9);
+	p[1] = took(2, GRANDCHILD, 1, 4, 0); /* an orphan: its time will be in nobody's sum */
+	assert_near(time_at(&o, 25, p, 2), 7, 1e-9);
+	assert_near(time_at(&o, 31, p, 1), 7, 1e-9);
+	end(&o);
+}
+
 static void test_names(void **state)
 {
 	struct command {
@@ -839,6 +931,9 @@ int main(void)
 		cmocka_unit_test(test_proportional_memory),
 		cmocka_unit_test(test_waiting),
 		cmocka_unit_test(test_waits_of_python),
+		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_time_of_grandchildren),
+		cmocka_unit_test(test_time_of_others),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_machine),
 		cmocka_unit_test(test_throttled),

@@ -127,19 +127,22 @@ static void test_totals(void **state)
 
 	(void)state;
 	live_totals_init(&totals);
-	assert_null(strstr(metrics(&totals), "process_cpu_seconds"));
+	assert_null(strstr(metrics(&totals), "cpu_queue_seconds"));
+	assert_null(strstr((char *)out.data, "process_cpu_seconds"));
 	s->interval_s = 0.5;
-	s->cpu.share = 1.5;
+	s->cpu.time_s = 12.5;
+	s->cpu.queue = 1.5;
 	live_totals_add(&totals, s);
-	s->cpu.share = NAN;
+	s->cpu.queue = NAN;
 	live_totals_add(&totals, s);
-	s->cpu.share = -3;
+	s->cpu.queue = -3;
 	live_totals_add(&totals, s);
-	s->cpu.share = 0.5;
+	s->cpu.queue = 0.5;
 	s->cpu.gil_wait = 3;
 	live_totals_add(&totals, s);
 	has(metrics(&totals), "# TYPE process_cpu_seconds counter\n# UNIT process_cpu_seconds seconds\n");
-	has((char *)out.data, "\nprocess_cpu_seconds_total 1\n");
+	has((char *)out.data, "\nprocess_cpu_seconds_total 12.5\n");
+	has((char *)out.data, "\ninferscope_cpu_queue_seconds_total 1\n");
 	has((char *)out.data, "\ninferscope_gil_wait_seconds_total 1.5\n");
 	assert_null(strstr((char *)out.data, "inferscope_io_read_bytes"));
 }
