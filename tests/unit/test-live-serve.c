@@ -1,13 +1,26 @@
-/* test-live-serve.c - who may ask the server of the live page, and what its clients are sent. */
+/* test-live-serve.c - who may ask the server of the live page, what its clients are sent, and what it cannot do. */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "live/serve_confine.h"
 #include "live/serve_parts.h"
 #include "live/snapshot_json.h"
 
@@ -169,11 +182,122 @@ static void test_frame_is_kept(void **state)
 	free(s);
 }
 
+/* ---- Confinement ------------------------------------------------------------------------ */
+
+struct tools {
+	int udp, pair[2], listening;
+	pid_t parent;
+	void *page;
+	struct sockaddr_in address; /* of `listening` */
+};
+
+/* What a server has no need of.  How many can be done, and which was the last. */
+static int forbidden(struct tools *t, int *ret_last)
+{
+	const struct rlimit most = { 10, 10 };
+	struct rlimit limit;
+	struct iovec part = { (char[]){ 'x' }, 1 };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	siginfo_t info = { .si_code = SI_QUEUE };
+	int owner = t->parent, done = 0;
+	const long results[] = {
+		socket(AF_INET, SOCK_DGRAM, 0),
+		sendto(t->udp, "x", 1, 0, (struct sockaddr *)&t->address, sizeof t->address),
+		sendto(t->pair[0], "x", 1, MSG_FASTOPEN, NULL, 0),
+		syscall(SYS_sendmsg, t->pair[0], &message, MSG_FASTOPEN),
+		connect(t->udp, (struct sockaddr *)&t->address, sizeof t->address),
+		bind(t->udp, (struct sockaddr *)&(struct sockaddr_in){ .sin_family = AF_INET }, sizeof(struct sockaddr_in)),
+		syscall(SYS_recvmsg, t->pair[0], &message, MSG_DONTWAIT | MSG_PEEK),
+		setsockopt(t->udp, IPPROTO_IP, IP_TTL, &owner, sizeof owner),
+		syscall(SYS_ioctl, t->udp, 0x8902 /* FIOSETOWN */, &owner),
+		fcntl(t->udp, F_SETOWN, owner),
+		syscall(SYS_tgkill, t->parent, t->parent, 0),
+		syscall(SYS_tkill, t->parent, 0),
+		syscall(SYS_kill, t->parent, 0),
+		syscall(SYS_rt_sigqueueinfo, t->parent, 0, &info),
+		syscall(SYS_rt_tgsigqueueinfo, t->parent, t->parent, 0, &info),
+		syscall(SYS_pidfd_open, t->parent, 0),
+		syscall(SYS_prlimit64, 0, RLIMIT_CPU, &most, NULL),
+		syscall(SYS_prlimit64, t->parent, RLIMIT_NOFILE, NULL, &limit),
+		syscall(SYS_openat, AT_FDCWD, "/", O_RDONLY, 0),
+		syscall(SYS_renameat, AT_FDCWD, "/nowhere", AT_FDCWD, "/nowhere"),
+		syscall(SYS_fchmod, t->udp, 0777),
+		syscall(SYS_memfd_create, "x", 0),
+		syscall(SYS_mprotect, t->page, 4096, PROT_READ | PROT_WRITE),
+		syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+		syscall(SYS_ptrace, 0x4206 /* PTRACE_SEIZE */, t->parent, NULL, NULL),
+		syscall(SYS_unshare, 0),
+		syscall(SYS_execve, "/bin/true", NULL, NULL),
+	};
+
+	for (int i = 0; i < (int)(sizeof results / sizeof *results); i++)
+		if (results[i] != -1) {
+			*ret_last = i;
+			done++;
+		}
+	return done;
+}
+
+/* Whether all that it needs can be done. */
+static bool serves(struct tools *t)
+{
+	struct pollfd fd = { .fd = t->pair[1], .events = POLLIN };
+	int one = 1;
+	char c = 0;
+	void *large = malloc(1 << 20);
+	bool well = large && send(t->pair[0], "a", 1, MSG_NOSIGNAL) == 1 && poll(&fd, 1, 1000) == 1 && recv(t->pair[1], &c, 1, 0) == 1;
+
+	well = well && c == 'a' && write(t->pair[0], "b", 1) == 1 && read(t->pair[1], &c, 1) == 1 && c == 'b';
+	well = well && accept4(t->listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC) == -1 && errno == EAGAIN;
+	well = well && setsockopt(t->listening, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0 && fcntl(t->pair[0], F_GETFL) >= 0;
+	well = well && syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), 0) == 0 && getppid() == t->parent;
+	free(large);
+	return well && shutdown(t->pair[0], SHUT_RDWR) == 0 && close(t->pair[0]) == 0;
+}
+
+static _Noreturn void try_to_escape(struct tools *t)
+{
+	int last = 0;
+
+	serve_confine();
+	if (!serves(t))
+		_exit(100);
+	_exit(forbidden(t, &last) ? 101 + last : 0);
+}
+
+static void test_confinement(void **state)
+{
+	struct tools t = { .parent = getpid(), .address = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } } };
+	socklen_t size = sizeof t.address;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	t.udp = socket(AF_INET, SOCK_DGRAM, 0);
+	t.listening = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, t.pair), 0);
+	assert_int_equal(bind(t.listening, (struct sockaddr *)&t.address, sizeof t.address), 0);
+	assert_int_equal(listen(t.listening, 1), 0);
+	assert_int_equal(getsockname(t.listening, (struct sockaddr *)&t.address, &size), 0);
+	t.page = mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid = fork();
+	if (pid == 0)
+		try_to_escape(&t);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0); /* 101 and more: one of what is forbidden */
+	munmap(t.page, 4096);
+	close(t.udp);
+	close(t.listening);
+	close(t.pair[0]);
+	close(t.pair[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_token), cmocka_unit_test(test_host), cmocka_unit_test(test_cookie), cmocka_unit_test(test_history),
-		cmocka_unit_test(test_frames), cmocka_unit_test(test_frame_is_kept),
+		cmocka_unit_test(test_frames), cmocka_unit_test(test_frame_is_kept), cmocka_unit_test(test_confinement),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
