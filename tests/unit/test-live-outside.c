@@ -874,6 +874,8 @@ static void test_real_program(void **state)
 	assert_int_equal(live_outside_new(&show.outside, show.watch, pid), 0);
 	live_snapshot_clear(show.s);
 	look_for(&show, 0.8);
+	for (int i = 0; i < 20 && strcmp(show.s->threads[1].name, "sleeper") != 0; i++) /* it may have been seen before it had its name */
+		look_for(&show, 0.1);
 	assert_int_equal(show.s->state, LIVE_RUNNING);
 	assert_int_equal(show.s->process_count, 1);
 	assert_int_equal(show.s->processes[0].pid, pid);
