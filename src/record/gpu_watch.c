@@ -116,16 +116,14 @@ static void add_pid(struct pids *pids, size_t limit, pid_t pid)
 static void add_children(struct pids *pids, pid_t pid)
 {
 	int fd = proc_open(pid, pid, "children");
-	char text[1024];
-	const char *at = text;
-	uint64_t number;
+	struct proc_children children;
+	pid_t child;
 
-	if (fd < 0)
-		return;
-	if (proc_reread(fd, text, sizeof text) > 0)
-		while (proc_number(&at, &number) && *at == ' ') /* the last of too many is cut */
-			add_pid(pids, GPU_DESCENDANTS, (pid_t)number);
-	close(fd);
+	proc_children_begin(&children, fd);
+	while (pids->count < GPU_DESCENDANTS && proc_children_next(&children, &child))
+		add_pid(pids, GPU_DESCENDANTS, child);
+	if (fd >= 0)
+		close(fd);
 }
 
 /* The root and its descendants, and some of those that attached, in turn. */

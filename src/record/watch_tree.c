@@ -232,16 +232,15 @@ static void list_threads(struct watch *w, struct watched_process *p)
 /* Main threads have most children, so their files stay open. */
 static void add_children(struct watch *w, const struct watched_thread *t)
 {
-	char text[4096];
-	const char *at = text;
 	int fd = t->main ? t->process->children : proc_open(t->process->pid, t->tid, "children");
-	uint64_t child;
+	struct proc_children children;
+	pid_t child;
 
-	(void)proc_reread(fd, text, sizeof text);
+	proc_children_begin(&children, fd);
+	while (w->process_count < WATCH_PROCESSES && proc_children_next(&children, &child))
+		watch_tree_add(w, child);
 	if (fd >= 0 && !t->main)
 		close(fd);
-	while (proc_number(&at, &child))
-		watch_tree_add(w, child <= INT32_MAX ? (pid_t)child : 0);
 }
 
 /* Children are listed with the thread that began them, so it has run since. */

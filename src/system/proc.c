@@ -117,6 +117,48 @@ bool proc_number(const char **text, uint64_t *ret)
 	return true;
 }
 
+void proc_children_begin(struct proc_children *c, int fd)
+{
+	c->fd = fd;
+	c->offset = 0;
+	c->at = c->text;
+	c->text[0] = '\0';
+}
+
+/* What has not been taken goes to the front, and what follows it in the file behind it.  False: nothing does. */
+static bool read_on(struct proc_children *c)
+{
+	size_t rest = strlen(c->at);
+	ssize_t n;
+
+	memmove(c->text, c->at, rest + 1);
+	c->at = c->text;
+	n = c->fd < 0 ? -1 : pread(c->fd, c->text + rest, sizeof c->text - 1 - rest, (off_t)c->offset);
+	if (n <= 0)
+		return false;
+	c->text[rest + (size_t)n] = '\0';
+	c->offset += (uint64_t)n;
+	return true;
+}
+
+/* A number is whole when something is behind it: a piece of the file may end within one, which is another process's then. */
+bool proc_children_next(struct proc_children *c, pid_t *ret)
+{
+	const char *at = c->at;
+	uint64_t number;
+
+	while (!proc_number(&at, &number) || *at == '\0') {
+		if (!read_on(c))
+			return false;
+		at = c->at;
+	}
+	c->at = at;
+	if (number == 0 || number > INT32_MAX)
+		return false;
+	*ret = (pid_t)number;
+	return true;
+}
+
 bool proc_line(const char **text, char *line, size_t size)
 {
 	size_t length = strcspn(*text, "\n"), kept = length < size ? length : size - 1;

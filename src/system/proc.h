@@ -37,6 +37,18 @@ ssize_t proc_reread_all(int fd, char *text, size_t size);
 /* The next number of a text, after spaces.  False at anything else, and for one that does not fit. */
 bool proc_number(const char **text, uint64_t *ret);
 
+/* The children of a thread, from its open file "children", one after the other however many there are. */
+#define PROC_CHILDREN_SIZE 4096u
+struct proc_children {
+	int fd; /* borrowed */
+	uint64_t offset;
+	const char *at;
+	char text[PROC_CHILDREN_SIZE];
+};
+void proc_children_begin(struct proc_children *children, int fd);
+/* False when there are no more. */
+bool proc_children_next(struct proc_children *children, pid_t *ret);
+
 /* Copies the line that `text` begins with, cut where it does not fit, and steps behind it.  False at the end. */
 bool proc_line(const char **text, char *line, size_t size);
 

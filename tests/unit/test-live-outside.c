@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -921,6 +922,52 @@ static void test_real_program(void **state)
 	free(show.s);
 }
 
+/* More than fit into a page as the kernel lists them. */
+#define CHILDREN 900u
+
+/* In a group of their own, that they can be ended by. */
+static pid_t start_children(void)
+{
+	static char *const argv[] = { "sleep", "20", NULL };
+	pid_t pid = fork(), child;
+
+	if (pid != 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpgid(0, 0);
+	for (unsigned i = 0; i < CHILDREN; i++)
+		(void)posix_spawnp(&child, argv[0], NULL, NULL, argv, NULL);
+	for (;;)
+		pause();
+}
+
+static void test_many_children(void **state)
+{
+	struct watch_options options = WATCH_OPTIONS_INIT;
+	struct show show = { .s = calloc(1, sizeof *show.s) };
+	pid_t pid;
+
+	(void)state;
+	prctl(PR_SET_CHILD_SUBREAPER, 1); /* not everywhere somebody else waits for orphans */
+	pid = start_children();
+	options.slot_ns = WATCH_LONG_NS;
+	options.program_counters = false;
+	options.views = true;
+	assert_int_equal(watch_start(&show.watch, pid, CLOCK_SOURCE_MONOTONIC, &options, NULL), 0);
+	assert_int_equal(live_outside_new(&show.outside, show.watch, pid), 0);
+	live_snapshot_clear(show.s);
+	for (int i = 0; i < 100 && show.s->process_count + show.s->processes_left_out < CHILDREN + 1; i++)
+		look_for(&show, 0.05);
+	kill(-pid, SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	assert_int_equal(show.s->process_count + show.s->processes_left_out, CHILDREN + 1);
+	live_outside_free(show.outside);
+	watch_stop(show.watch);
+	watch_free(show.watch);
+	free(show.s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -943,6 +990,7 @@ int main(void)
 		cmocka_unit_test(test_gpus),
 		cmocka_unit_test(test_gpus_of_nobody),
 		cmocka_unit_test(test_real_program),
+		cmocka_unit_test(test_many_children),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -563,6 +564,30 @@ static void test_reread_all(void **state)
 	assert_int_equal(proc_reread_all(-1, text, sizeof text), -EBADF);
 }
 
+/* Numbers of all lengths, so that every piece of the file ends within one; the last has nothing behind it. */
+static void test_children(void **state)
+{
+	int fd = memfd_create("children", MFD_CLOEXEC);
+	struct proc_children children;
+	pid_t child = 0, expected = 1;
+
+	(void)state;
+	assert_true(fd >= 0);
+	for (; expected <= 3000000; expected += 1 + expected / 1000)
+		dprintf(fd, "%d ", expected);
+	dprintf(fd, "30");
+	assert_true(lseek(fd, 0, SEEK_CUR) > 5 * PROC_CHILDREN_SIZE);
+	proc_children_begin(&children, fd);
+	for (expected = 1; expected <= 3000000; expected += 1 + expected / 1000) {
+		assert_true(proc_children_next(&children, &child));
+		assert_int_equal(child, expected);
+	}
+	assert_false(proc_children_next(&children, &child));
+	close(fd);
+	proc_children_begin(&children, -1);
+	assert_false(proc_children_next(&children, &child));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -587,6 +612,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_open_files_are_counted, make_world, remove_world),
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_reread_all),
+		cmocka_unit_test(test_children),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
