@@ -89,6 +89,7 @@ static void update(struct alert_state *state, const struct alert_sight *sight)
 	alert->value = sight->value;
 	alert->threshold = sight->threshold;
 	copy_text(alert->text, sizeof alert->text, sight->text);
+	copy_text(alert->advice, sizeof alert->advice, sight->advice ? sight->advice : state->kind->advice);
 }
 
 static void begin(struct live_alerts *a, struct alert_state *state, const struct alert_sight *sight)
@@ -103,7 +104,6 @@ static void begin(struct live_alerts *a, struct alert_state *state, const struct
 					    .end_s = NAN, .worse_s = NAN, .times = state->times };
 	copy_text(state->alert.kind, sizeof state->alert.kind, state->kind->name);
 	copy_text(state->alert.subject, sizeof state->alert.subject, state->subject);
-	copy_text(state->alert.advice, sizeof state->alert.advice, state->kind->advice);
 	update(state, sight);
 	tell(a, &state->alert);
 }

@@ -287,15 +287,23 @@ static void judge_disk(struct live_alerts *a, const struct alert_kind *kind, con
 	alert_see(a, kind, &sight);
 }
 
+/* A trace that cannot be written is another matter than a program that is too fast, though both may be. */
 static void judge_lost(struct live_alerts *a, const struct alert_kind *kind, const struct live_snapshot *s)
 {
 	struct alert_sight sight = { .subject = "", .value = (double)s->events.lost, .threshold = 0, .severity = LIVE_WARNING };
+	bool unwritten = s->events.unwritten > a->unwritten;
 	char count[32];
 
 	sight.holds = s->events.lost > a->lost;
 	sight.gone = !sight.holds;
 	a->lost = s->events.lost;
-	SAY(&sight, "Events are lost, %s so far: the program records them faster than they are read", text_group_digits(count, s->events.lost));
+	a->unwritten = s->events.unwritten;
+	if (unwritten) {
+		sight.severity = LIVE_CRITICAL;
+		sight.advice = "Make room where the trace is written, or record with --trace elsewhere; until then nothing that happens is kept.";
+	}
+	SAY(&sight, "Events are lost, %s so far: %.160s", text_group_digits(count, s->events.lost),
+	    unwritten ? s->events.trouble : "the program records them faster than they are read");
 	alert_see(a, kind, &sight);
 }
 

@@ -16,6 +16,7 @@ struct alert_sight {
 	bool gone;           /* it is clearly not so */
 	double value, threshold;
 	uint8_t severity;
+	const char *advice; /* NULL: the kind's */
 	char text[LIVE_TEXT];
 };
 
@@ -84,7 +85,7 @@ struct live_alerts {
 	bool stopped;
 	struct alert_growth growth;
 	bool steps_known;
-	uint64_t lost;
+	uint64_t lost, unwritten;
 	double oom_kills;
 	double idle[LIVE_GPU_NUMBERS]; /* utilization that fades, by the number of the GPU */
 };

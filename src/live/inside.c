@@ -76,18 +76,29 @@ static void look_at_disk(struct live_inside *in, uint64_t ticks)
 	in->disk_free = (double)st.f_bavail / (double)st.f_blocks;
 }
 
+/* What could not be written is lost, though it had been read from the rings.  What waits to be written counts already, so that the
+ * total stands still until it is true again, and never goes back. */
 static void fill_events(struct live_inside *in, double elapsed_s, struct live_events *out)
 {
+	struct trace_writer_totals written = { 0 };
 	uint64_t recorded, lost;
 
+	if (in->options.writer)
+		written = trace_writer_totals(in->options.writer);
 	drain_counts(in->drain, &recorded, &lost);
+	recorded -= written.unwritten < recorded ? written.unwritten : recorded;
+	if (recorded < in->last_events)
+		recorded = in->last_events;
 	out->recorded = true;
 	out->total = recorded;
-	out->lost = lost;
-	out->rate = elapsed_s > 0 && recorded >= in->last_events ? (double)(recorded - in->last_events) / elapsed_s : NAN;
-	out->trace_bytes = in->options.writer ? trace_writer_totals(in->options.writer).bytes : 0;
+	out->lost = lost + written.unwritten;
+	out->unwritten = written.unwritten;
+	out->rate = elapsed_s > 0 ? (double)(recorded - in->last_events) / elapsed_s : NAN;
+	out->trace_bytes = written.bytes;
 	out->disk_free_bytes = in->disk_free_bytes;
 	out->disk_free = in->disk_free;
+	if (written.unwritten)
+		snprintf(out->trouble, sizeof out->trouble, "%.*s", (int)sizeof out->trouble - 1, trace_writer_error(in->options.writer)->text);
 	in->last_events = recorded;
 }
 

@@ -289,7 +289,7 @@ static void put_events(struct writer *w, const struct live_events *e)
 	if (!e->recorded)
 		return;
 	put_counter(w, "inferscope_events", "", "Events recorded.", (double)e->total);
-	put_counter(w, "inferscope_events_dropped", "", "Events lost, since they came faster than they could be kept.", (double)e->lost);
+	put_counter(w, "inferscope_events_dropped", "", "Events lost: they came faster than they could be kept, or could not be written.", (double)e->lost);
 	put_gauge(w, "inferscope_trace", "_bytes", "Size of the trace so far.", (double)e->trace_bytes);
 }
 

@@ -196,6 +196,8 @@ NAMES(events) = {
 	FIELD(events, rate, LIVE_NUMBER),
 	FIELD(events, total, LIVE_U64),
 	FIELD(events, lost, LIVE_U64),
+	FIELD(events, unwritten, LIVE_U64),
+	FIELD(events, trouble, LIVE_STRING),
 	FIELD(events, trace_bytes, LIVE_U64),
 	FIELD(events, disk_free_bytes, LIVE_NUMBER),
 	FIELD(events, disk_free, LIVE_NUMBER),

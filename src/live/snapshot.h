@@ -158,6 +158,8 @@ struct live_events {
 	bool recorded; /* the program is recorded, not only looked at */
 	double rate;
 	uint64_t total, lost;
+	uint64_t unwritten;      /* of the lost: they were there, and the trace could not be written */
+	char trouble[LIVE_TEXT]; /* why it could not, the first time; "": all of it could */
 	uint64_t trace_bytes;
 	double disk_free_bytes, disk_free; /* where the trace is written: in all, and as a share */
 };

@@ -1,6 +1,7 @@
 """Where the trace cannot be made the program is not started; where the disk fills up it goes on unharmed."""
 
 import os
+import re
 import socket
 import stat
 
@@ -94,14 +95,14 @@ def test_a_disk_that_is_full_from_the_start(place):
     not_started(place, result, "No space left on device")
 
 
-def record_on(place, size, *arguments):
+def record_on(place, size, *arguments, command="run"):
     """Records with the trace on a tmpfs of that size. That goes with its namespace, so what is there is copied out."""
     there = place.folder / "there"
     there.mkdir()
     then = f"status=$?; cp {there}/trace.sbt {place.trace_path}; ls -A {there} > {place.folder}/left; exit $status"
     mount = f"mount -t tmpfs -o size={size} none {there}"
     return place.call(*in_private_mounts(mount, "sh", "-c", f'"$@"; {then}', "sh",
-                                         INFERSCOPE, "run", "--trace", there / "trace.sbt", *arguments))
+                                         INFERSCOPE, command, "--trace", there / "trace.sbt", *arguments))
 
 
 @needs_root
@@ -129,6 +130,17 @@ def test_a_disk_that_fills_up(place, options):
     assert place.leftovers() == []
     info = place.json("info", place.trace_path)
     assert info["events"] - len(trace.losses) == len(trace.events)
+
+
+@needs_root
+def test_a_disk_that_fills_up_is_told_at_once(place):
+    result = record_on(place, "1m", "--plain", "--interval", "0.1", "/bin/sh", "-c", f"{FAULTS} noise 15000 300; sleep 1.3; exit 11", command="monitor")
+
+    assert result.status == 11
+    told = re.findall(r"(?m)alert (\S+) events_lost: Events are lost, [\d,]+ so far: (.*?)(?: -> .*)?$", result.err)
+    assert told == [(word, "cannot write to the trace file: No space left on device") for word in ("critical", "ended")]
+    shown = [int(lost) for lost in re.findall(r"(?m)^ *\d+\.\d s  cpu.* lost (\d+)$", result.err)]
+    assert shown and shown[-1] == result.closing["lost"] > 1000
 
 
 @needs_root

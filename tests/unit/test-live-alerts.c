@@ -518,6 +518,30 @@ static void the_rest_is_told(void **state)
 	assert_int_equal(begun_in_all(), 4);
 }
 
+static void losses_say_why(void **state)
+{
+	(void)state;
+	start();
+	for (; snapshot.run_s < 200; step_time()) {
+		make_steady(4 * GB, 0.2);
+		snapshot.events.unwritten = snapshot.run_s < 50 ? 0 : fmin(1000 * (snapshot.run_s - 50), 3000);
+		snapshot.events.lost = snapshot.events.unwritten + (snapshot.run_s > 100 ? 7 : 0);
+		snprintf(snapshot.events.trouble, sizeof snapshot.events.trouble, "%s",
+			 snapshot.events.unwritten ? "cannot write to the trace file: No space left on device" : "");
+		judge();
+		if (snapshot.run_s < 100 && of("events_lost")->begun) {
+			assert_int_equal(of("events_lost")->alert.severity, LIVE_CRITICAL);
+			assert_non_null(strstr(of("events_lost")->alert.text, " so far: cannot write to the trace file: No space left on device"));
+			assert_non_null(strstr(of("events_lost")->alert.advice, "Make room"));
+		}
+	}
+	assert_int_equal(of("events_lost")->begun, 2);
+	assert_int_equal(of("events_lost")->ended, 2);
+	assert_int_equal(of("events_lost")->alert.severity, LIVE_WARNING);
+	assert_string_equal(of("events_lost")->alert.text, "Events are lost, 3,007 so far: the program records them faster than they are read");
+	assert_non_null(strstr(of("events_lost")->alert.advice, "Record less"));
+}
+
 /* A process of the program: told once for a signal, however many it ends, and not when somebody asked for it. */
 static void deaths_of_processes(void **state)
 {
@@ -730,6 +754,7 @@ int main(void)
 		cmocka_unit_test_teardown(an_idle_gpu_is_told_while_steps_go_on, end),
 		cmocka_unit_test_teardown(a_gpu_that_is_nearly_busy_is_told_once, end),
 		cmocka_unit_test_teardown(the_rest_is_told, end),
+		cmocka_unit_test_teardown(losses_say_why, end),
 		cmocka_unit_test_teardown(deaths_of_processes, end),
 		cmocka_unit_test_teardown(the_end_of_the_program_ends_alerts, end),
 		cmocka_unit_test_teardown(a_status_is_no_signal, end),

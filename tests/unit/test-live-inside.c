@@ -2,6 +2,8 @@
 #include "live/inside.h"
 
 #include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include "ring-world.h"
 
@@ -448,6 +450,40 @@ static void nonsense_does_no_harm(void **state)
 	assert_true(snapshot.thread_count == 1);
 }
 
+/* A limit on the size of files is what a full disk, a quota or a broken disk is, too: the rings are read, and the block is lost. */
+static void what_cannot_be_written_is_lost(void **state)
+{
+	struct rlimit before, none;
+
+	(void)state;
+	start_for(NULL);
+	slice(EVENT_SCOPE, "kept", 0, 1);
+	look();
+	assert_int_equal(snapshot.events.total, 2);
+	assert_int_equal(snapshot.events.lost, 0);
+	assert_string_equal(snapshot.events.trouble, "");
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	none = (struct rlimit){ trace_writer_totals(writer).bytes, before.rlim_max };
+	for (int i = 0; i < 50; i++)
+		slice(EVENT_SCOPE, "lost", 0, 1);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	look();
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(snapshot.events.lost, 100);
+	assert_int_equal(snapshot.events.unwritten, 100);
+	assert_int_equal(snapshot.events.total, 2);
+	assert_true(snapshot.events.rate == 0);
+	assert_string_equal(snapshot.events.trouble, "cannot write to the trace file: File too large");
+
+	for (int i = 0; i < 5; i++)
+		slice(EVENT_SCOPE, "kept again", 0, 1);
+	look();
+	assert_int_equal(snapshot.events.total, 12);
+	assert_int_equal(snapshot.events.lost, 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -465,6 +501,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_loop_that_waits_between_steps_is_not_idle, end),
 		cmocka_unit_test_teardown(the_longest_slices_are_kept, end),
 		cmocka_unit_test_teardown(nonsense_does_no_harm, end),
+		cmocka_unit_test_teardown(what_cannot_be_written_is_lost, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
