@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <termios.h>
@@ -21,12 +22,17 @@
 
 #define CHUNK (16u << 10)
 #define CHUNKS 64 /* at a time: more than a pseudo-terminal holds, and a program may write without end */
+#define MEMORY (8u << 20) /* that is used where there is no room in a file: it may be the program's own that is short */
 
 struct live_output {
 	int terminal;
 	int master, slave;
 	int spool;
 	uint64_t kept;           /* what the spool holds, at most */
+	bool full;               /* no more could be written there; what came since is in memory, */
+	uint64_t turn;           /* from this byte on, */
+	char *memory;            /* a ring as well, */
+	uint64_t memory_kept;    /* of so many bytes; 0: there was no memory either */
 	uint64_t total, printed; /* bytes */
 	bool ours[3];            /* streams that are the terminal */
 	struct winsize size;
@@ -115,6 +121,7 @@ void live_output_free(struct live_output *o)
 		close(o->slave);
 	if (o->spool >= 0)
 		close(o->spool);
+	free(o->memory);
 	free(o);
 }
 
@@ -144,30 +151,82 @@ int live_output_fd(const struct live_output *o)
 
 /* ---- What the program writes --------------------------------------------------- */
 
+/* The disk is full, or there is a limit: what has been written stays where it is. */
+static void turn_to_memory(struct live_output *o)
+{
+	o->full = true;
+	o->turn = o->total;
+	o->memory_kept = o->kept < MEMORY ? o->kept : MEMORY;
+	o->memory = malloc((size_t)o->memory_kept);
+	if (!o->memory)
+		o->memory_kept = 0;
+}
+
+static size_t keep_in_memory(struct live_output *o, const char *bytes, size_t size)
+{
+	uint64_t at;
+
+	if (o->memory_kept == 0)
+		return size;
+	at = (o->total - o->turn) % o->memory_kept;
+	size = o->memory_kept - at < size ? (size_t)(o->memory_kept - at) : size;
+	memcpy(o->memory + at, bytes, size);
+	return size;
+}
+
 /* The spool is a ring: byte n of the output is at n modulo its size. */
 static void spool(struct live_output *o, const char *bytes, size_t size)
 {
 	while (size > 0) {
 		uint64_t at = o->total % o->kept;
 		size_t part = o->kept - at < size ? (size_t)(o->kept - at) : size;
-		ssize_t n = pwrite(o->spool, bytes, part, (off_t)at);
+		ssize_t n = o->full ? (ssize_t)keep_in_memory(o, bytes, size) : pwrite(o->spool, bytes, part, (off_t)at);
 
-		if (n <= 0)
-			return; /* the disk is full: what does not fit is left out, the program goes on */
+		if (n <= 0) {
+			turn_to_memory(o);
+			continue;
+		}
 		o->total += (uint64_t)n;
 		bytes += n;
 		size -= (size_t)n;
 	}
 }
 
+/* The first byte from this one on that is still there. */
+static uint64_t next_kept(const struct live_output *o, uint64_t from)
+{
+	uint64_t end = o->full ? o->turn : o->total, oldest = end > o->kept ? end - o->kept : 0;
+
+	if (from >= end)
+		oldest = o->total - end > o->memory_kept ? o->total - o->memory_kept : end;
+	return from > oldest ? from : oldest;
+}
+
+/* Where byte `from` is: so many of them, of `size`, are in one piece there. */
+static ssize_t read_piece(const struct live_output *o, uint64_t from, char *bytes, size_t size)
+{
+	bool memory = o->full && from >= o->turn;
+	uint64_t ring = memory ? o->memory_kept : o->kept, at, left;
+
+	if (ring == 0)
+		return 0;
+	at = (memory ? from - o->turn : from) % ring;
+	left = ring - at;
+	if (o->full && !memory && o->turn - from < left)
+		left = o->turn - from;
+	size = left < size ? (size_t)left : size;
+	if (!memory)
+		return pread(o->spool, bytes, size, (off_t)at);
+	memcpy(bytes, o->memory + at, size);
+	return (ssize_t)size;
+}
+
 static size_t unspool(const struct live_output *o, uint64_t from, char *bytes, size_t size)
 {
 	size_t done = 0;
 
-	while (done < size) {
-		uint64_t at = (from + done) % o->kept;
-		size_t part = o->kept - at < size - done ? (size_t)(o->kept - at) : size - done;
-		ssize_t n = pread(o->spool, bytes + done, part, (off_t)at);
+	while (done < size && next_kept(o, from + done) == from + done) {
+		ssize_t n = read_piece(o, from + done, bytes + done, size - done);
 
 		if (n <= 0)
 			break;
@@ -203,16 +262,14 @@ static void say_left_out(const struct live_output *o, uint64_t bytes)
 
 void live_output_print(struct live_output *o)
 {
-	uint64_t oldest = o->total > o->kept ? o->total - o->kept : 0;
-
-	if (o->printed < oldest) {
-		say_left_out(o, oldest - o->printed);
-		o->printed = oldest;
-	}
 	while (o->printed < o->total) {
-		uint64_t left = o->total - o->printed;
-		size_t n = unspool(o, o->printed, o->chunk, left < sizeof o->chunk ? (size_t)left : sizeof o->chunk);
+		uint64_t from = next_kept(o, o->printed), left = o->total - from;
+		size_t n;
 
+		if (from > o->printed)
+			say_left_out(o, from - o->printed);
+		o->printed = from;
+		n = unspool(o, from, o->chunk, left < sizeof o->chunk ? (size_t)left : sizeof o->chunk);
 		if (n == 0 || file_write_all(o->terminal, o->chunk, n) != 0)
 			break;
 		o->printed += n;
@@ -229,10 +286,11 @@ size_t live_output_type(struct live_output *o, const char *bytes, size_t size)
 
 size_t live_output_tail(const struct live_output *o, char *bytes, size_t size)
 {
-	uint64_t most = o->total < o->kept ? o->total : o->kept;
-	size_t wanted = most < size ? (size_t)most : size;
+	uint64_t from = o->total > size ? o->total - size : 0, oldest;
 
-	return unspool(o, o->total - wanted, bytes, wanted);
+	while ((oldest = next_kept(o, from)) > from || (o->full && from < o->turn && next_kept(o, o->turn) > o->turn))
+		from = oldest > from ? oldest : o->turn;
+	return unspool(o, from, bytes, (size_t)(o->total - from));
 }
 
 uint64_t live_output_total(const struct live_output *o)

@@ -9,12 +9,14 @@
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -301,6 +303,58 @@ static void test_of_much_output_the_last_is_kept(void **state)
 	live_output_free(output);
 }
 
+/* A limit on the size of files is what a full disk is, too: so many bytes fit, and all lines are printed, or said to be left out. */
+static void write_lines(uint64_t kept, struct live_output **ret)
+{
+	struct rlimit before, limit;
+	struct live_output *output = NULL;
+	char line[16];
+	int program;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = (struct rlimit){ 50, before.rlim_max };
+	assert_int_equal(live_output_new(&output, slave, kept, NULL), 0);
+	program = program_end(output);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	for (int i = 0; i < 100; i++) {
+		snprintf(line, sizeof line, "line %03d\n", i);
+		assert_int_equal(write(program, line, 9), 9);
+		poll(&(struct pollfd){ .fd = live_output_fd(output), .events = POLLIN }, 1, 5000);
+		live_output_keep(output);
+	}
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	close(program);
+	*ret = output;
+}
+
+static void test_output_that_the_disk_has_no_room_for(void **state)
+{
+	char expected[1001] = "", tail[100];
+	struct live_output *output;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		snprintf(expected + 10 * i, 11, "line %03d\r\n", i);
+	forget();
+	write_lines(1000, &output);
+	assert_int_equal(live_output_total(output), 900);
+	live_output_print(output);
+	assert_true(was_sent(expected, 1000));
+	live_output_free(output);
+
+	forget();
+	write_lines(100, &output); /* 50 in the file, 100 in memory */
+	assert_int_equal(live_output_total(output), 900);
+	assert_int_equal(live_output_tail(output, tail, sizeof tail), sizeof tail);
+	assert_memory_equal(tail, "\nline 089\n", 10);
+	assert_memory_equal(tail + 90, "\nline 099\n", 10);
+	live_output_print(output);
+	assert_true(SENT("line 004\r\nline \r\ninferscope: 750 bytes of the program's output are left out here\r\n\r\nline 089\r\n"));
+	assert_true(SENT("line 099\r\n"));
+	live_output_free(output);
+}
+
 static void test_output_in_the_view(void **state)
 {
 	struct live_output *output = NULL;
@@ -334,6 +388,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_view_without_a_cursor, open_terminal, close_terminal),
 		cmocka_unit_test_setup_teardown(test_output_is_kept_and_printed, open_terminal, close_terminal),
 		cmocka_unit_test_setup_teardown(test_of_much_output_the_last_is_kept, open_terminal, close_terminal),
+		cmocka_unit_test_setup_teardown(test_output_that_the_disk_has_no_room_for, open_terminal, close_terminal),
 		cmocka_unit_test_setup_teardown(test_output_in_the_view, open_terminal, close_terminal),
 	};
 
