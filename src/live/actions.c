@@ -30,13 +30,16 @@ struct action_state {
 	struct live_action action;
 	int log_fd; /* -1: none */
 	struct action_child child;
+	struct action_copy copy;
 	struct live_alert waiting; /* for the next tick: a copy, when the alert is in the trace, or what became worse; number 0: none */
+	bool told_failure, told_left_out; /* each is said once */
 };
 
 struct live_actions {
 	struct action_state *list;
 	size_t count;
 	struct action_source source;
+	const struct target *target; /* who waits for children of ours as well; NULL: nobody does */
 };
 
 /* ---- What was asked for -------------------------------------------------------------- */
@@ -116,24 +119,28 @@ void action_child_set(struct action_child *child, pid_t pid)
 	child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-static void forget(struct action_child *child)
-{
-	(void)waitpid(child->pid, NULL, WNOHANG);
-	if (child->pidfd >= 0)
-		close(child->pidfd);
-	*child = (struct action_child){ .pidfd = -1 };
-}
-
-bool action_child_runs(struct action_child *child)
+bool action_child_runs(const struct action_child *child)
 {
 	struct pollfd fd = { .fd = child->pidfd, .events = POLLIN };
+	siginfo_t news = { 0 };
 
 	if (child->pid == 0)
 		return false;
-	if (child->pidfd >= 0 ? poll(&fd, 1, 0) == 0 : waitpid(child->pid, NULL, WNOHANG) == 0)
-		return true;
-	forget(child);
-	return false;
+	if (child->pidfd >= 0)
+		return poll(&fd, 1, 0) == 0;
+	return waitid(P_PID, (id_t)child->pid, &news, WEXITED | WNOHANG | WNOWAIT) == 0 && news.si_pid == 0;
+}
+
+int action_child_forget(struct action_child *child, const struct target *target)
+{
+	int status = -1;
+
+	if (child->pid && waitpid(child->pid, &status, WNOHANG) != child->pid && !(target && target_other_status(target, child->pid, &status)))
+		status = -1;
+	if (child->pidfd >= 0)
+		close(child->pidfd);
+	*child = (struct action_child){ .pidfd = -1 };
+	return status;
 }
 
 /* It leads a group of its own, which has its number for as long as it is there itself. */
@@ -147,7 +154,55 @@ void action_child_kill(struct action_child *child)
 	(void)kill(child->pid, SIGKILL);
 	if (child->pidfd >= 0)
 		(void)poll(&fd, 1, 1000);
-	forget(child);
+}
+
+/* ---- What came of it ----------------------------------------------------------------------- */
+
+/* A command that fails does so again and again; so does a copy where the disk is full. */
+static void tell_failure(struct action_state *state, const char *what, const char *why)
+{
+	if (!state->told_failure)
+		log_warn("%s: %s; it is said once kinds=%s", what, why, state->action.kinds);
+	state->told_failure = true;
+}
+
+static void settle(struct live_actions *a, struct action_state *state)
+{
+	bool copied = state->copy.result;
+	int status = action_child_forget(&state->child, a->target);
+	struct error err = { 0 };
+	char why[64];
+
+	if (copied) {
+		if (action_copy_end(&state->copy, &err) != 0)
+			tell_failure(state, "cannot keep the last seconds of the trace", err.text);
+		return;
+	}
+	if (status <= 0)
+		return;
+	if (WIFSIGNALED(status))
+		snprintf(why, sizeof why, "signal %d ended it", WTERMSIG(status));
+	else
+		snprintf(why, sizeof why, "it ended with status %d", WEXITSTATUS(status));
+	tell_failure(state, "the command for an alert failed", why);
+}
+
+/* Whether what was started for it still runs; when it has ended, what came of it is seen to. */
+static bool is_busy(struct live_actions *a, struct action_state *state)
+{
+	if (state->child.pid && !action_child_runs(&state->child))
+		settle(a, state);
+	return state->child.pid != 0;
+}
+
+static void end_late(struct live_actions *a, struct action_state *state)
+{
+	if (!is_busy(a, state))
+		return;
+	log_warn("what was started for an alert takes too long, and is ended kinds=%s", state->action.kinds);
+	action_child_kill(&state->child);
+	state->told_failure = true;
+	settle(a, state);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------ */
@@ -176,7 +231,7 @@ int live_actions_new(struct live_actions **ret, const struct live_action *list, 
 		return error_set(err, -ENOMEM, "out of memory");
 	}
 	for (size_t i = 0; i < count && rc == 0; i++) {
-		a->list[i] = (struct action_state){ .action = list[i], .log_fd = -1, .child = { .pidfd = -1 } };
+		a->list[i] = (struct action_state){ .action = list[i], .log_fd = -1, .child = { .pidfd = -1 }, .copy = ACTION_COPY_INIT };
 		a->count++;
 		if (list[i].sort == LIVE_ACTION_LOG)
 			rc = open_log(&a->list[i], err);
@@ -199,6 +254,8 @@ static bool wants_copies(const struct live_actions *a)
 
 void live_actions_attach(struct live_actions *a, const struct recorder_scene *scene)
 {
+	if (a)
+		a->target = scene->target;
 	if (!a || !wants_copies(a) || !scene->trace_partial || strlen(scene->trace_partial) >= sizeof a->source.partial)
 		return;
 	strcpy(a->source.partial, scene->trace_partial);
@@ -231,23 +288,50 @@ static void write_line(const struct action_state *state, const struct live_alert
 		log_warn("cannot write to the log of alerts file=%s", state->action.argument);
 }
 
-static void run_command(struct action_state *state, const struct live_alert *alert)
+static void run_command(struct live_actions *a, struct action_state *state, const struct live_alert *alert)
 {
 	int rc;
 
 	if (!alert->active)
 		return;
-	if (action_child_runs(&state->child) && alert->worse_s > 0) {
+	if (is_busy(a, state) && alert->worse_s > 0) {
 		state->waiting = *alert;
 		return;
 	}
-	if (action_child_runs(&state->child)) {
+	if (is_busy(a, state)) {
 		log_info("the command for an alert still runs, and is not started again kind=%s", alert->kind);
 		return;
 	}
 	rc = action_command(&state->child, state->action.argument, alert);
 	if (rc != 0)
 		log_warn("cannot run the command for an alert error=%s", strerror(-rc));
+}
+
+/* Of several copies for one alert, which would have the same name, the longest has what is in the others. */
+static bool is_longest(const struct live_actions *a, const struct action_state *state, const struct live_alert *alert)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		const struct action_state *other = &a->list[i];
+
+		if (other != state && other->action.sort == LIVE_ACTION_SNAPSHOT && matches(&other->action, alert) &&
+		    (other->action.seconds > state->action.seconds || (other->action.seconds == state->action.seconds && other < state)))
+			return false;
+	}
+	return true;
+}
+
+static void want_copy(struct live_actions *a, struct action_state *state, const struct live_alert *alert)
+{
+	if (!alert->active || alert->worse_s > 0 || !a->source.partial[0] || !is_longest(a, state, alert))
+		return;
+	if (!state->waiting.number) {
+		state->waiting = *alert;
+		return;
+	}
+	if (!state->told_left_out)
+		log_warn("alerts come faster than the last seconds of the trace can be copied, and some have no copy; it is said once kinds=%s",
+			 state->action.kinds);
+	state->told_left_out = true;
 }
 
 void live_actions_take(struct live_actions *a, const struct live_alert *alert)
@@ -260,29 +344,30 @@ void live_actions_take(struct live_actions *a, const struct live_alert *alert)
 		if (state->action.sort == LIVE_ACTION_LOG)
 			write_line(state, alert);
 		else if (state->action.sort == LIVE_ACTION_COMMAND)
-			run_command(state, alert);
-		else if (alert->active && !(alert->worse_s > 0) && a->source.partial[0] && !state->waiting.number)
-			state->waiting = *alert;
+			run_command(a, state, alert);
+		else
+			want_copy(a, state, alert);
 	}
 }
 
 static void start_copy(struct live_actions *a, struct action_state *state, const struct live_alert *alert)
 {
-	int rc = a->source.partial[0] ? action_snapshot(&state->child, &a->source, alert->number, state->action.seconds) : 0;
+	struct error err = { 0 };
 
-	if (rc != 0)
-		log_warn("cannot copy the last seconds of the trace error=%s", strerror(-rc));
+	if (a->source.partial[0] &&
+	    action_snapshot(&state->copy, &state->child, &a->source, alert->number, state->action.seconds, &err) != 0)
+		tell_failure(state, "cannot keep the last seconds of the trace", err.text);
 }
 
 static void start_waiting(struct live_actions *a, struct action_state *state)
 {
 	struct live_alert alert = state->waiting;
 
-	if (action_child_runs(&state->child))
+	if (is_busy(a, state))
 		return;
 	state->waiting.number = 0;
 	if (state->action.sort == LIVE_ACTION_COMMAND)
-		run_command(state, &alert);
+		run_command(a, state, &alert);
 	else
 		start_copy(a, state, &alert);
 }
@@ -294,17 +379,15 @@ void live_actions_tick(struct live_actions *a)
 
 		if (state->waiting.number)
 			start_waiting(a, state);
-		if (state->child.pid == 0 || !action_child_runs(&state->child) || action_now_ns() < state->child.deadline_ns)
-			continue;
-		log_warn("what was started for an alert takes too long, and is ended kinds=%s", state->action.kinds);
-		action_child_kill(&state->child);
+		if (is_busy(a, state) && action_now_ns() >= state->child.deadline_ns)
+			end_late(a, state);
 	}
 }
 
 static bool any_runs(struct live_actions *a, bool copies)
 {
 	for (size_t i = 0; i < a->count; i++)
-		if ((!copies || a->list[i].action.sort == LIVE_ACTION_SNAPSHOT) && action_child_runs(&a->list[i].child))
+		if ((!copies || a->list[i].action.sort == LIVE_ACTION_SNAPSHOT) && is_busy(a, &a->list[i]))
 			return true;
 	return false;
 }
@@ -318,7 +401,7 @@ static void wait_for(struct live_actions *a, bool copies)
 		nanosleep(&nap, NULL);
 }
 
-/* A copy that waits for one before it gets its turn. */
+/* A copy that waits for one before it gets its turn.  From here on nobody else waits for our children. */
 void live_actions_detach(struct live_actions *a)
 {
 	if (!a)
@@ -326,7 +409,10 @@ void live_actions_detach(struct live_actions *a)
 	wait_for(a, true);
 	live_actions_tick(a);
 	wait_for(a, true);
+	for (size_t i = 0; i < a->count; i++)
+		(void)is_busy(a, &a->list[i]);
 	a->source.partial[0] = '\0';
+	a->target = NULL;
 }
 
 void live_actions_free(struct live_actions *a)
@@ -335,7 +421,7 @@ void live_actions_free(struct live_actions *a)
 		return;
 	wait_for(a, false);
 	for (size_t i = 0; i < a->count; i++) {
-		action_child_kill(&a->list[i].child);
+		end_late(a, &a->list[i]);
 		if (a->list[i].log_fd >= 0)
 			close(a->list[i].log_fd);
 	}

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -94,63 +95,115 @@ static int copy_segments(const struct action_source *source, struct trace_writer
 	return rc ? rc : write_info(to, err);
 }
 
-int action_snapshot_copy(const struct action_source *source, int64_t since, const char *path, struct error *err)
+int action_snapshot_write(const struct action_source *source, int64_t since, int fd, struct error *err)
 {
 	struct trace_writer_options options = { 0 };
-	struct file_draft draft = FILE_DRAFT_INIT;
 	struct trace_writer *writer;
 	struct timespec ts;
-	int fd, rc = file_draft_open(&draft, path, err);
+	int rc;
 
-	if (rc != 0)
-		return rc;
 	clock_gettime(CLOCK_REALTIME, &ts);
 	options.created_ns = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-	fd = dup(draft.fd);
-	rc = fd < 0 ? -errno : trace_writer_open(&writer, fd, &options, err);
-	if (rc == 0) {
-		rc = copy_segments(source, writer, since, err);
-		if (rc == 0)
-			rc = trace_writer_close(writer, NULL, err);
-		else
-			trace_writer_abandon(writer);
-	}
+	rc = trace_writer_open(&writer, fd, &options, err);
+	if (rc != 0)
+		return rc;
+	rc = copy_segments(source, writer, since, err);
 	if (rc == 0)
-		rc = file_draft_commit(&draft, err);
-	file_draft_discard(&draft);
+		return trace_writer_close(writer, NULL, err);
+	trace_writer_abandon(writer);
 	return rc;
 }
 
 /* ---- A process for it ----------------------------------------------------------------------- */
 
-/* Nothing of the recorder is used here; were it to end, so do we. */
-static void copy_and_exit(const struct action_source *source, int64_t since, const char *path, pid_t parent)
+#define COPY_FD 3
+
+/* Nothing of the recorder is used here; were it to end, so do we.  Whoever waits for us may be somebody else, so what came of it is said
+ * where both can see it. */
+static void copy_and_exit(const struct action_source *source, int64_t since, const struct action_copy *copy, pid_t parent)
 {
+	struct error err = { 0 };
+	int rc;
+
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
 	(void)setpgid(0, 0);
 	(void)!nice(10);
+	if (dup2(copy->draft.fd, COPY_FD) < 0)
+		_exit(1);
 #ifdef SYS_close_range
-	(void)syscall(SYS_close_range, 3u, ~0u, 0u);
+	(void)syscall(SYS_close_range, COPY_FD + 1u, ~0u, 0u);
 #endif
-	_exit(action_snapshot_copy(source, since, path, NULL) == 0 ? 0 : 1);
+	rc = action_snapshot_write(source, since, COPY_FD, &err);
+	err.code = rc;
+	*copy->result = err;
+	_exit(rc == 0 ? 0 : 1);
 }
 
-int action_snapshot(struct action_child *child, const struct action_source *source, uint64_t number, double seconds)
+static int make_copy(struct action_copy *copy, const char *path, struct error *err)
+{
+	void *page = mmap(NULL, sizeof *copy->result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int rc = page == MAP_FAILED ? error_errno(err, -errno, "cannot copy") : file_draft_open(&copy->draft, path, err);
+
+	if (rc != 0) {
+		if (page != MAP_FAILED)
+			(void)munmap(page, sizeof *copy->result);
+		return rc;
+	}
+	copy->result = page;
+	error_set(copy->result, -EINTR, "it was ended before it was done");
+	return 0;
+}
+
+int action_copy_begin(struct action_copy *copy, struct action_child *child, const struct action_source *source, int64_t since,
+		      const char *path, struct error *err)
+{
+	pid_t parent = getpid(), pid;
+	int rc = make_copy(copy, path, err);
+
+	if (rc != 0)
+		return rc;
+	pid = fork();
+	if (pid == 0)
+		copy_and_exit(source, since, copy, parent);
+	if (pid > 0) {
+		action_child_set(child, pid);
+		return 0;
+	}
+	error_set(copy->result, -errno, "cannot start a process: %s", strerror(errno));
+	return action_copy_end(copy, err);
+}
+
+int action_snapshot(struct action_copy *copy, struct action_child *child, const struct action_source *source, uint64_t number,
+		    double seconds, struct error *err)
 {
 	int64_t since = (int64_t)(clock_ticks(source->clock) - (uint64_t)(seconds * source->rate));
 	char path[RECORDING_PATH_MAX + 32];
-	pid_t parent = getpid(), pid;
 
 	(void)drain_pass(source->drain, NULL);
 	(void)trace_writer_flush(source->writer, NULL);
 	action_snapshot_path(source->partial, number, path, sizeof path);
-	pid = fork();
-	if (pid == 0)
-		copy_and_exit(source, since, path, parent);
-	if (pid < 0)
-		return -errno;
-	action_child_set(child, pid);
-	return 0;
+	return action_copy_begin(copy, child, source, since, path, err);
+}
+
+int action_copy_end(struct action_copy *copy, struct error *err)
+{
+	struct error result;
+	int rc;
+
+	if (!copy->result)
+		return 0;
+	result = *copy->result;
+	(void)munmap(copy->result, sizeof *copy->result);
+	copy->result = NULL;
+	rc = result.code;
+	if (rc != 0)
+		error_set(err, rc, "%s", result.text[0] ? result.text : "out of memory");
+	if (rc == 0)
+		rc = file_keep_older(copy->draft.path, NULL, err);
+	if (rc == 0)
+		rc = file_draft_commit(&copy->draft, err);
+	file_draft_discard(&copy->draft);
+	return rc;
 }

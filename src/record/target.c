@@ -170,6 +170,32 @@ static void pass_on(const struct target *target, const struct signalfd_siginfo *
 		kill(target->pid, (int)info->ssi_signo);
 }
 
+static void note_other(struct target *target, pid_t pid, int status)
+{
+	uint32_t at = target->other_count % TARGET_OTHERS;
+
+	if (WIFSTOPPED(status) || WIFCONTINUED(status))
+		return;
+	target->others[at].pid = pid;
+	target->others[at].status = status;
+	target->other_count++;
+}
+
+bool target_other_status(const struct target *target, pid_t pid, int *ret_status)
+{
+	uint32_t count = target->other_count < TARGET_OTHERS ? target->other_count : TARGET_OTHERS;
+
+	for (uint32_t i = 1; i <= count; i++) {
+		uint32_t at = (target->other_count - i) % TARGET_OTHERS;
+
+		if (target->others[at].pid == pid) {
+			*ret_status = target->others[at].status;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* As process 1 of a container we inherit orphans, so every child is waited for, not only ours. */
 static void reap(struct target *target)
 {
@@ -179,8 +205,10 @@ static void reap(struct target *target)
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
 		if (pid == target->canary.pid && !WIFSTOPPED(status) && !WIFCONTINUED(status))
 			target->canary.pid = -1; /* killed with the group */
-		if (pid != target->pid)
+		if (pid != target->pid) {
+			note_other(target, pid, status);
 			continue;
+		}
 		if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
 			target->stopped = WIFSTOPPED(status);
 			target->stop_signal = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;

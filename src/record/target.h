@@ -9,10 +9,13 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
 #include "record/canary.h"
+
+#define TARGET_OTHERS 32u /* that are remembered */
 
 struct target {
 	pid_t pid;
@@ -25,6 +28,11 @@ struct target {
 	int stop_signal; /* by which it was, the last time */
 	bool ended;
 	int status; /* of waitpid */
+	struct {
+		pid_t pid;
+		int status;
+	} others[TARGET_OTHERS]; /* children that are not the program, the newest at (other_count - 1) % TARGET_OTHERS */
+	uint32_t other_count;
 };
 #define TARGET_INIT { .pid = -1, .signal_fd = -1, .canary = CANARY_INIT, .streams = { -1, -1, -1 } }
 
@@ -37,6 +45,10 @@ int target_start(struct target *target, char *const argv[], char *const added[],
 
 /* Takes in signals (passing on those that were meant for the program) and changes of our children's state. */
 void target_handle_events(struct target *target);
+
+/* All our children are waited for here.  How one ended that somebody else has started, as wait() gives it; false when it is not known:
+ * it has not been waited for, or long ago. */
+bool target_other_status(const struct target *target, pid_t pid, int *ret_status);
 
 /* If the program has been stopped, stops this process too, until somebody continues it. */
 void target_stop_along(struct target *target);

@@ -61,6 +61,8 @@ def alerts_of(path):
 
 def test_a_stall_is_told_acted_on_and_kept(tmp_path):
     log, seen = tmp_path / "alerts.log", tmp_path / "seen"
+    for number in 1, 2:
+        (tmp_path / f"trace.alert-{number}.sbt").write_text("of a run before")
     status, _ = monitor(
         tmp_path,
         TRAINING,
@@ -70,6 +72,8 @@ def test_a_stall_is_told_acted_on_and_kept(tmp_path):
         f'stall=command:echo "$INFERSCOPE_ALERT_KIND $INFERSCOPE_ALERT_SEVERITY" >> {seen}',
         "--on-alert",
         "st*=snapshot:2.5",
+        "--on-alert",
+        "s*=snapshot:1",
         "--alert",
         "many steps: steps.count > 100",
     )
@@ -88,6 +92,8 @@ def test_a_stall_is_told_acted_on_and_kept(tmp_path):
 
     kept = tmp_path / f"trace.alert-{stalls[0]['number']}.sbt"
     assert [alert["kind"] for alert in alerts_of(kept)][-1:] == ["stall"]
+    assert sorted(path.name for path in tmp_path.glob(f"{kept.name}*")) == [kept.name, f"{kept.name}.old"]
+    assert kept.with_name(f"{kept.name}.old").read_text() == "of a run before"
     whole, part = sbt.read(tmp_path / "trace.sbt"), sbt.read(kept)
     assert 0 < len(part.events) < len(whole.events) / 2
     info = json.loads(subprocess.check_output([INFERSCOPE, "info", "--format", "json", kept], text=True, timeout=PATIENCE))

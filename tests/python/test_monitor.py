@@ -387,10 +387,11 @@ def test_lines(tmp_path):
 
 
 def test_alerts_are_said_once(tmp_path):
-    """Such a rule is true from the first look on; its end is that of the program."""
-    result = run("monitor", "--interval", "0.1", "--alert", "always: program.pid > 0", "--on-alert", "*=log:alerts.log", "sleep", "2.5",
-                 folder=tmp_path)
-    said = [line.split("alert ")[1] for line in result.stderr.splitlines() if " alert " in line]
+    """Such a rule is true from the first look on; its end is that of the program.  The recorder waits for the command, too."""
+    result = run("monitor", "--interval", "0.1", "--alert", "always: program.pid > 0", "--on-alert", "*=log:alerts.log",
+                 "--on-alert", "*=command:exit 3", "sleep", "2.5", folder=tmp_path)
+    said = [line.split("alert ")[1] for line in result.stderr.splitlines() if " s  alert " in line]
+    assert re.findall(r"inferscope: (.* command .*)", result.stderr) == ["the command for an alert failed: it ended with status 3; it is said once kinds=*"]
     assert said == ["warning rule always: program.pid > 0", "ended rule always: program.pid > 0"]
     assert re.findall(r"(?m)^\S+Z (begin|end) warning rule \[always\]", (tmp_path / "alerts.log").read_text()) == ["begin", "end"]
     trace = trace_of(tmp_path)

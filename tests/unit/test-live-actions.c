@@ -2,6 +2,7 @@
 #include "live/actions.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -21,6 +23,9 @@
 #include "live/alerts_file.h"
 #include "trace/pairing.h"
 #include "trace/reader.h"
+
+#define LOG_TAG "test"
+#include "base/log.h"
 
 #define S 1000000000ll
 
@@ -45,7 +50,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	static const char *const names[] = { "log", "out", "trace.sbt.1.partial", "trace.sbt.1.partial.1", "trace.alert-7.sbt" };
+	static const char *const names[] = { "log", "out", "trace.sbt.1.partial", "trace.sbt.1.partial.1", "trace.alert-7.sbt",
+					     "trace.alert-7.sbt.old" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -230,7 +236,88 @@ static void a_command_that_hangs_is_ended(void **state)
 	assert_true(action_child_runs(&child));
 	action_child_kill(&child);
 	assert_false(action_child_runs(&child));
+	assert_int_equal(action_child_forget(&child, NULL), SIGKILL);
+	assert_int_equal(child.pid, 0);
 	assert_true(action_now_ns() - begin < 5 * S);
+}
+
+static unsigned warnings;
+static char warned[LOG_MESSAGE_MAX];
+
+static void note_warning(void *arg, enum log_level level, const char *tag, const char *message)
+{
+	(void)arg;
+	(void)tag;
+	if (level < LOG_LEVEL_WARN)
+		return;
+	warnings++;
+	snprintf(warned, sizeof warned, "%s", message);
+}
+
+static void listen_to_warnings(void)
+{
+	warnings = 0;
+	warned[0] = '\0';
+	log_set_sink(note_warning, NULL);
+}
+
+static void a_command_that_fails_is_told_once(void **state)
+{
+	struct live_alert alert = make_alert();
+	struct live_actions *actions = make("*=command:exit 3");
+
+	(void)state;
+	listen_to_warnings();
+	for (int i = 0; i < 3; i++) {
+		live_actions_take(actions, &alert);
+		for (int wait = 0; wait < 500 && warnings == 0; wait++) {
+			usleep(10000);
+			live_actions_tick(actions);
+		}
+	}
+	live_actions_free(actions);
+	log_set_sink(NULL, NULL);
+	assert_int_equal(warnings, 1);
+	assert_string_equal(warned, "the command for an alert failed: it ended with status 3; it is said once kinds=*");
+}
+
+static void copies_that_are_left_out_are_told_once(void **state)
+{
+	struct recorder_scene scene = { .clock = CLOCK_SOURCE_MONOTONIC, .trace_partial = "/nowhere/trace.sbt.1.partial" };
+	struct live_actions *actions = make("*=snapshot");
+	struct live_alert alert = make_alert();
+
+	(void)state;
+	listen_to_warnings();
+	live_actions_attach(actions, &scene);
+	live_actions_take(actions, &alert);
+	assert_int_equal(warnings, 0);
+	for (alert.number = 8; alert.number < 12; alert.number++)
+		live_actions_take(actions, &alert);
+	live_actions_free(actions);
+	log_set_sink(NULL, NULL);
+	assert_int_equal(warnings, 1);
+	assert_non_null(strstr(warned, "some have no copy"));
+}
+
+/* The recorder waits for all of its children, and remembers how they ended. */
+static void a_command_that_somebody_else_waited_for(void **state)
+{
+	struct target target = TARGET_INIT;
+	struct action_child child = { .pidfd = -1 };
+	struct live_alert alert = make_alert();
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(action_command(&child, "exit 5", &alert), 0);
+	pid = child.pid;
+	while (action_child_runs(&child))
+		usleep(1000);
+	target_handle_events(&target);
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
+	assert_int_equal(action_child_forget(&child, &target), 5 << 8);
+	child = (struct action_child){ .pid = pid + 1, .pidfd = -1 };
+	assert_int_equal(action_child_forget(&child, &target), -1);
 }
 
 /* ---- The last seconds ------------------------------------------------------------------------------- */
@@ -312,6 +399,14 @@ static void look(const char *file, struct found *found)
 	trace_reader_close(reader);
 }
 
+static int write_copy(const struct action_source *source, int64_t since, const char *file)
+{
+	int fd = open(file, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	return action_snapshot_write(source, since, fd, NULL);
+}
+
 static void the_last_seconds_are_a_trace_of_their_own(void **state)
 {
 	struct action_source source = { .clock = CLOCK_SOURCE_MONOTONIC, .rate = 1e9 };
@@ -324,16 +419,58 @@ static void the_last_seconds_are_a_trace_of_their_own(void **state)
 	w = record(source.partial);
 	action_snapshot_path(source.partial, 7, file, sizeof file);
 	assert_string_equal(file, path("trace.alert-7.sbt"));
-	assert_int_equal(action_snapshot_copy(&source, 72 * S / 10, file, NULL), 0);
+	assert_int_equal(write_copy(&source, 72 * S / 10, file), 0);
 	look(file, &found);
 	assert_int_equal(found.steps, 30); /* whole blocks */
 	assert_int_equal(found.runs, 1);   /* it began before, and is there */
 	assert_true(found.first == 7 * S);
-	assert_int_equal(action_snapshot_copy(&source, 0, file, NULL), 0);
+	assert_int_equal(write_copy(&source, 0, file), 0);
 	look(file, &found);
 	assert_int_equal(found.steps, 100);
 	assert_int_equal(found.runs, 1);
-	assert_int_equal(action_snapshot_copy(&source, 50 * S, file, NULL), -ENODATA);
+	assert_int_equal(write_copy(&source, 50 * S, file), -ENODATA);
+	trace_writer_abandon(w);
+}
+
+/* Makes one in a process of its own, which may be ended at once, and says what came of it. */
+static int copy_apart(const struct action_source *source, int64_t since, bool at_once, struct error *err)
+{
+	struct action_copy copy = ACTION_COPY_INIT;
+	struct action_child child = { .pidfd = -1 };
+
+	assert_int_equal(action_copy_begin(&copy, &child, source, since, path("trace.alert-7.sbt"), NULL), 0);
+	if (at_once)
+		action_child_kill(&child);
+	while (action_child_runs(&child))
+		usleep(1000);
+	(void)action_child_forget(&child, NULL);
+	return action_copy_end(&copy, err);
+}
+
+/* tear_down() finds out about anything else that is left in the folder. */
+static void an_older_copy_is_kept_and_nothing_is_left_of_one_that_fails(void **state)
+{
+	struct action_source source = { .clock = CLOCK_SOURCE_MONOTONIC, .rate = 1e9 };
+	struct error err = { 0 };
+	struct trace_writer *w;
+	struct found found;
+
+	(void)state;
+	snprintf(source.partial, sizeof source.partial, "%s", path("trace.sbt.1.partial"));
+	w = record(source.partial);
+	assert_int_equal(copy_apart(&source, 50 * S, false, &err), -ENODATA);
+	assert_string_equal(err.text, "nothing has been recorded in that time");
+	assert_int_equal(access(path("trace.alert-7.sbt"), F_OK), -1);
+	assert_int_equal(copy_apart(&source, 72 * S / 10, false, NULL), 0);
+	assert_int_equal(copy_apart(&source, 0, false, NULL), 0);
+	look(path("trace.alert-7.sbt"), &found);
+	assert_int_equal(found.steps, 100);
+	look(path("trace.alert-7.sbt.old"), &found);
+	assert_int_equal(found.steps, 30);
+	if (copy_apart(&source, 0, true, &err) != 0) /* unless it was quicker */
+		assert_string_equal(err.text, "it was ended before it was done");
+	look(path("trace.alert-7.sbt"), &found);
+	assert_int_equal(found.steps, 100);
 	trace_writer_abandon(w);
 }
 
@@ -400,7 +537,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_command_knows_the_alert_and_runs_alone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_command_hears_what_becomes_worse, set_up, tear_down),
 		cmocka_unit_test(a_command_that_hangs_is_ended),
+		cmocka_unit_test(a_command_that_fails_is_told_once),
+		cmocka_unit_test(copies_that_are_left_out_are_told_once),
+		cmocka_unit_test(a_command_that_somebody_else_waited_for),
 		cmocka_unit_test_setup_teardown(the_last_seconds_are_a_trace_of_their_own, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_older_copy_is_kept_and_nothing_is_left_of_one_that_fails, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_user_has_a_file_of_rules_and_actions, set_up, tear_down),
 		cmocka_unit_test(names_of_copies_are_beside_the_trace),
 	};
