@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -89,6 +90,7 @@ static int look(struct top *top, const struct live_options *options)
 	bool ended = false;
 	int status = 0;
 
+	signal(SIGPIPE, SIG_IGN); /* a reader of ours who has gone is told by EPIPE */
 	if (live_new(&live, options, &err) != 0)
 		return fail_with(&err, EXIT_ENVIRONMENT);
 	live_settings_say_page(live);

@@ -1,6 +1,7 @@
 /* live_settings.c - see live_settings.h. */
 #include "cmd/live_settings.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,14 +26,15 @@ bool live_settings_is_address(const char *word)
 	return colon && !strchr(word, '/') && text_parse_integer(colon + 1, 0, PORT_MAX, &port) == 0;
 }
 
-/* A reader of standard error who does not read is not to hold up what is recorded. */
-static void print_lines(void *arg, const char *text, size_t size)
+/* A reader of standard error who does not read is not to hold up what is recorded.  One who has gone does not come back. */
+static int print_lines(void *arg, const char *text, size_t size)
 {
 	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
 
 	(void)arg;
-	if (poll(&fd, 1, 0) == 1 && (fd.revents & POLLOUT))
-		(void)file_write_all(STDERR_FILENO, text, size);
+	if (poll(&fd, 1, 0) != 1 || !(fd.revents & (POLLOUT | POLLERR)))
+		return 0;
+	return file_write_all(STDERR_FILENO, text, size) == -EPIPE ? -EPIPE : 0;
 }
 
 static enum live_view choose_view(const struct live_settings *settings)

@@ -46,6 +46,7 @@ struct live {
 	int64_t asleep_ns; /* before the beginning */
 	int64_t start_ns; /* by the clock of the day; 0: before us */
 	bool suspended;
+	bool unread; /* there were lines, and whoever read them has gone */
 	struct buffer text; /* of lines */
 };
 
@@ -192,10 +193,14 @@ static void fill(struct live *live, int64_t now)
 
 /* ---- What is done with it ----------------------------------------------------------------- */
 
+/* Lines that nobody will read are not made any more; what is recorded goes on. */
 static void print(struct live *live)
 {
-	if (live->options.print && live->text.size > 0)
-		live->options.print(live->options.print_arg, (const char *)live->text.data, live->text.size);
+	if (live->options.print && live->text.size > 0 &&
+	    live->options.print(live->options.print_arg, (const char *)live->text.data, live->text.size) < 0) {
+		live->options.view = LIVE_VIEW_NONE;
+		live->unread = true;
+	}
 	buffer_clear(&live->text);
 }
 
@@ -514,7 +519,7 @@ int live_top(struct live *live, pid_t pid, struct error *err)
 		live_actions_tick(live->actions);
 		if (now >= live->due_ns)
 			look(live, now);
-		if (live->options.looks && live->snapshot->sequence >= live->options.looks)
+		if ((live->options.looks && live->snapshot->sequence >= live->options.looks) || (live->unread && !live->serve))
 			break;
 		top_wait(&top);
 	}

@@ -36,7 +36,7 @@ struct live_options {
 	size_t action_count;
 	struct live_serve_options serve; /* address NULL: no page */
 	uint64_t looks;      /* of live_top(): so many snapshots; 0: until the end */
-	void (*print)(void *arg, const char *text, size_t size); /* whole lines; must not wait */
+	int (*print)(void *arg, const char *text, size_t size); /* whole lines; must not wait.  Negative: nobody will read any more */
 	void *print_arg;
 };
 
@@ -50,8 +50,8 @@ struct recorder_onlooker live_onlooker(struct live *live);
 /* What the program is to have for its standard streams, so that it does not write onto the view; -1: what it has. */
 void live_streams(const struct live *live, int streams[3]);
 
-/* Looks at process pid and its descendants until it ends or the user does not want to see more.  Fails with
- * err->exit_code 4 when there is no such process. */
+/* Looks at process pid and its descendants until it ends or the user does not want to see more: has quit the view, or reads neither
+ * lines nor a page any more.  Fails with err->exit_code 4 when there is no such process. */
 int live_top(struct live *live, pid_t pid, struct error *err);
 
 enum live_view live_view_of(const struct live *live); /* what it has become */

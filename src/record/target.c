@@ -157,6 +157,8 @@ static bool is_for_target(struct target *target, const struct signalfd_siginfo *
 	to_group = canary_heard(&target->canary, (int)info->ssi_signo);
 	if (info->ssi_code > 0) /* from the kernel */
 		return false;
+	if (info->ssi_code == SI_USER && info->ssi_pid == (uint32_t)getpid()) /* our own writing: SIGPIPE, SIGXFSZ */
+		return false;
 	return !to_group;
 }
 

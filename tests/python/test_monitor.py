@@ -399,6 +399,21 @@ def test_alerts_are_said_once(tmp_path):
     assert [trace.strings[event.name] for event in trace.events if event.track == track] == ["rule", "rule"]
 
 
+def test_nobody_reads_the_lines_any_more(tmp_path):
+    """`monitor` goes on without them, and the program hears nothing of it; `top` has nothing more to do."""
+    def begin(*arguments):
+        return subprocess.Popen([INFERSCOPE, *arguments], cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+
+    with subprocess.Popen(["sleep", "20"]) as program, begin("top", str(program.pid)) as top, \
+            begin("monitor", "sh", "-c", "sleep 2.7; exit 9") as monitor:
+        for process in top, monitor:
+            assert "s  cpu" in process.stderr.readline()
+            process.stderr.close()
+        assert (top.wait(PATIENCE), program.poll(), monitor.wait(PATIENCE)) == (0, None, 9)
+        program.kill()
+    assert trace_of(tmp_path).info["exit_status"] == 9
+
+
 @pytest.mark.parametrize("web", [["--web"], ["--web", "127.0.0.1:0"], ["--web=0"]], ids=" ".join)
 def test_page(tmp_path, web):
     with subprocess.Popen([INFERSCOPE, "monitor", "--no-view", "--interval", "0.1", "--open-metrics", *web, "sleep", "60"], cwd=tmp_path,
