@@ -102,6 +102,38 @@ def test_a_stall_is_told_acted_on_and_kept(tmp_path):
     assert analysis.returncode == 0 and "train_step" in analysis.stdout
 
 
+# Waits for its input for more than half of its time, named as PyTorch names that, and keeps 20 MB of each step; 600 MB in all.
+LEAK = """
+    import time
+    import inferscope
+
+    kept, end = [], time.monotonic() + 7
+    while time.monotonic() < end:
+        with inferscope.scope("train_step"):
+            with inferscope.scope("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"):
+                time.sleep(0.06)
+            if len(kept) < 30:
+                kept.append(b"x" * 20_000_000)
+            time.sleep(0.04)
+"""
+
+
+def test_a_leak_and_an_input_that_is_waited_for(tmp_path):
+    """Each is told once, however long it lasts.  The limit is a third of the leak above what is in use by whomever."""
+    now = subprocess.check_output([INFERSCOPE, "top", "--json", "--interval", "0.1", str(os.getpid())], text=True, timeout=PATIENCE)
+    memory = json.loads(now)["memory"]
+    limit = memory["used"] + 200e6 / memory["total_bytes"]
+    status, _ = monitor(tmp_path, LEAK, "--memory-threshold", f"{limit:.6f}")
+    alerts = [alert for alert in alerts_of(tmp_path / "trace.sbt") if alert["kind"] in ("memory_high", "input_wait")]
+    assert status == 0 and sorted((alert["kind"], alert["phase"]) for alert in alerts) == [
+        ("input_wait", "begin"), ("input_wait", "end"), ("memory_high", "begin"), ("memory_high", "end")]
+    high, waits = (next(alert for alert in alerts if alert["kind"] == kind) for kind in ("memory_high", "input_wait"))
+    assert high["value"] > high["threshold"] == pytest.approx(limit, abs=1e-6)
+    assert re.search(r" % of the (machine's|container's) .* of memory are used; the program has \d+ MB$", high["text"])
+    assert 0.5 < waits["value"] < 0.75 and waits["threshold"] == 0.05
+    assert waits["text"] == f"Steps wait for their input for {100 * waits['value']:.0f} % of their time"
+
+
 # Processes that end in all ways after a second, and one that is killed; they are waited for at once, or not at all.
 WORKERS = """
     import ctypes, os, resource, signal, time

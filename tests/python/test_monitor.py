@@ -466,6 +466,50 @@ def test_top(terminal):
         program.wait()
 
 
+def settings_of(terminal):
+    terminal.type("clear; stty -a")
+    return terminal.wait_for(r"(?s)(speed.*echoke[^\n]*)")[1]
+
+
+def process_of(program):
+    """The command that looks at it."""
+    for folder in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{folder}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if words[0] == os.fsencode(INFERSCOPE) and os.fsencode(str(program)) in words:
+            return int(folder)
+    return None
+
+
+def test_top_leaves_the_terminal_as_it_was(terminal):
+    """Stopped and continued, and ended by those who end things."""
+    with subprocess.Popen(["sleep", "60"]) as program:
+        try:
+            before = settings_of(terminal)
+            terminal.type(f"clear; $INFERSCOPE top --interval 0.1 {program.pid}")
+            terminal.wait_for(r"\[Threads\]")
+            terminal.keys("C-z")
+            terminal.wait_for(r"Stopped")
+            assert "[Threads]" not in terminal.text()
+            assert settings_of(terminal) == before
+            terminal.type("fg")
+            terminal.wait_for(r"\[Threads\](?s:.*)sleep")
+            for sent in signal.SIGTERM, signal.SIGHUP:
+                os.kill(process_of(program.pid), sent)
+                assert terminal.status() == 0
+                assert "[Threads]" not in terminal.text()
+                assert settings_of(terminal) == before
+                if sent == signal.SIGTERM:
+                    terminal.type(f"clear; $INFERSCOPE top --interval 0.1 {program.pid}")
+                    terminal.wait_for(r"\[Threads\]")
+            assert program.poll() is None
+        finally:
+            program.kill()
+
+
 def test_top_once(tmp_path):
     with subprocess.Popen(["sleep", "60"]) as program:
         text = run("top", "--once", "--interval", "0.1", program.pid, folder=tmp_path)

@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "live/alerts.h"
 #include "live/outside_parts.h"
 
 #define SECOND ((uint64_t)1000000000)
@@ -922,6 +923,63 @@ static void test_real_program(void **state)
 	free(show.s);
 }
 
+/* Keeps a megabyte more every hundredth of a second, up to 300. */
+static pid_t start_leak(void)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (int i = 0; i < 300; i++) {
+		char *kept = malloc(1 << 20);
+
+		memset(kept, i, 1 << 20);
+		usleep(10000);
+	}
+	for (;;)
+		pause();
+}
+
+/* A real leak, seen by a real watch, on a machine that has half as much left, and by a clock that is fast: a second is 50 of them. */
+static void test_a_leak_is_told_once(void **state)
+{
+	struct watch_options options = WATCH_OPTIONS_INIT;
+	struct live_alert_options thresholds = LIVE_ALERT_OPTIONS_INIT;
+	struct show show = { .s = calloc(1, sizeof *show.s) };
+	int64_t begin = now_ns();
+	pid_t pid = start_leak();
+	struct live_alerts *alerts;
+	struct live_alert alert;
+	unsigned begun = 0;
+
+	(void)state;
+	options.program_counters = false;
+	options.views = true;
+	assert_int_equal(live_alerts_new(&alerts, &thresholds, NULL), 0);
+	assert_int_equal(watch_start(&show.watch, pid, CLOCK_SOURCE_MONOTONIC, &options, NULL), 0);
+	assert_int_equal(live_outside_new(&show.outside, show.watch, pid), 0);
+	live_snapshot_clear(show.s);
+	while (now_ns() - begin < 2500000000) {
+		look_for(&show, 0.05);
+		show.s->run_s = 50 * (double)(now_ns() - begin) / SECOND;
+		show.s->memory.total_bytes = 1.5 * show.s->memory.rss_bytes;
+		show.s->memory.available_bytes = 0.5 * show.s->memory.rss_bytes;
+		show.s->memory.used = NAN;
+		live_alerts_judge(alerts, show.s);
+		while (live_alerts_next(alerts, &alert))
+			begun += alert.active && strcmp(alert.kind, "memory_growth") == 0;
+	}
+	assert_int_equal(begun, 1);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	live_outside_free(show.outside);
+	watch_stop(show.watch);
+	watch_free(show.watch);
+	live_alerts_free(alerts);
+	free(show.s);
+}
+
 /* More than fit into a page as the kernel lists them. */
 #define CHILDREN 900u
 
@@ -990,6 +1048,7 @@ int main(void)
 		cmocka_unit_test(test_gpus),
 		cmocka_unit_test(test_gpus_of_nobody),
 		cmocka_unit_test(test_real_program),
+		cmocka_unit_test(test_a_leak_is_told_once),
 		cmocka_unit_test(test_many_children),
 	};
 
