@@ -397,6 +397,7 @@ class LiveMonitor:
             if isinstance(result, bool) or not isinstance(result, (int, float)):
                 raise TypeError("a metric gives a number, and this one gave %s" % type(result).__name__)
             self._custom[function.name] = result
+            inferscope.counter(function.name, result)
         elif function.sort == "detector":
             self._take_findings(function, _findings(result), now)
 
@@ -427,7 +428,7 @@ class LiveMonitor:
         log.log(logging.WARNING if alert.active else logging.INFO, "alert %d %s: %s", alert.number, state, alert.text)
         inferscope.mark_event("alert: " + alert.kind, {
             "state": state, "kind": alert.kind, "subject": alert.subject, "severity": alert.severity, "value": alert.value,
-            "threshold": alert.threshold, "text": alert.text})
+            "threshold": alert.threshold, "text": alert.text, "advice": _first(alert.suggestions)})
         if self._jobs.qsize() < WAITING_MOST:
             for function in self._functions:
                 if function.sort == "callback" and not function.out and self._start_worker() is not None:
@@ -436,6 +437,13 @@ class LiveMonitor:
     def __repr__(self):
         return "<LiveMonitor: %s, %d samples, %d alerts>" % ("running" if self.running else "not running", self._samples,
                                                              len(self._judge.alerts))
+
+
+def _first(suggestions):
+    """Of what a detector gave for them, which may be anything."""
+    if isinstance(suggestions, (list, tuple)):
+        suggestions = suggestions[0] if suggestions else ""
+    return str(suggestions or "")[:500]
 
 
 def _about(name, found):

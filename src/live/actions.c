@@ -267,8 +267,9 @@ void live_actions_attach(struct live_actions *a, const struct recorder_scene *sc
 
 static bool matches(const struct live_action *action, const struct live_alert *alert)
 {
-	return fnmatch(action->kinds, alert->kind, 0) == 0 ||
-	       (strncmp(alert->kind, "rule", 4) == 0 && fnmatch(action->kinds, alert->subject, 0) == 0);
+	bool named = strncmp(alert->kind, "rule", 4) == 0 || strcmp(alert->kind, "custom") == 0;
+
+	return fnmatch(action->kinds, alert->kind, 0) == 0 || (named && fnmatch(action->kinds, alert->subject, 0) == 0);
 }
 
 static void write_line(const struct action_state *state, const struct live_alert *alert)

@@ -122,18 +122,35 @@ static void end(struct live_alerts *a, struct alert_state *state)
 		a->ended_count++;
 }
 
+/* Where there are as many of a kind as there may be, one that is over makes room; NULL: none is. */
+static struct alert_state *find_room(struct live_alerts *a, const struct alert_kind *kind)
+{
+	struct alert_state *room = NULL, *over = NULL;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < ALERT_STATES; i++) {
+		struct alert_state *state = &a->states[i];
+
+		if (!state->kind && !room)
+			room = state;
+		count += state->kind == kind;
+		if (state->kind == kind && !state->active && !over)
+			over = state;
+	}
+	return kind->most && count >= kind->most ? over : room;
+}
+
 static struct alert_state *state_of(struct live_alerts *a, const struct alert_kind *kind, const char *subject)
 {
-	struct alert_state *room = NULL;
+	struct alert_state *room;
 
 	for (uint32_t i = 0; i < ALERT_STATES; i++) {
 		struct alert_state *state = &a->states[i];
 
 		if (state->kind == kind && strncmp(state->subject, subject, sizeof state->subject - 1) == 0)
 			return state;
-		if (!room && !state->kind)
-			room = state;
 	}
+	room = find_room(a, kind);
 	if (room) {
 		*room = (struct alert_state){ .kind = kind, .seen = a->now };
 		copy_text(room->subject, sizeof room->subject, subject);

@@ -408,6 +408,44 @@ static void judge_death(struct live_alerts *a, const struct alert_kind *kind, co
 	judge_program(a, kind, s);
 }
 
+/* ---- What the program says itself ------------------------------------------------------- */
+
+/* What LiveMonitor judges of the memory by itself is judged here, too. */
+static bool is_judged(const char *kind)
+{
+	return strcmp(kind, "memory_high") == 0 || strcmp(kind, "gpu_memory_high") == 0 || strcmp(kind, "memory_growth") == 0;
+}
+
+/* Where a character ends. */
+static void cut_text(const char *text, char *out, size_t size)
+{
+	size_t length = strnlen(text, size);
+
+	if (length == size)
+		for (length--; length > 0 && ((uint8_t)text[length] & 0xc0) == 0x80;)
+			length--;
+	memcpy(out, text, length);
+	out[length] = '\0';
+}
+
+static void judge_custom(struct live_alerts *a, const struct alert_kind *kind, const struct live_snapshot *s)
+{
+	for (uint32_t i = 0; i < s->told_count && i < LIVE_TOLD; i++) {
+		const struct live_told *told = &s->told[i];
+		struct alert_sight sight = { .holds = true, .value = told->value, .threshold = told->threshold, .severity = told->severity,
+					     .advice = told->advice };
+		char whole[sizeof told->kind + sizeof told->subject + 2], subject[LIVE_NAME];
+
+		if (is_judged(told->kind))
+			continue;
+		snprintf(whole, sizeof whole, "%s%s%s", told->kind, told->subject[0] ? ": " : "", told->subject);
+		cut_text(whole, subject, sizeof subject);
+		cut_text(told->text, sight.text, sizeof sight.text);
+		sight.subject = subject;
+		alert_see(a, kind, &sight);
+	}
+}
+
 /* ---- All of them ------------------------------------------------------------------------ */
 
 const struct alert_kind alert_kinds[] = {
@@ -427,6 +465,7 @@ const struct alert_kind alert_kinds[] = {
 	{ "disk_full", 1, 10, "Bound the trace (--max-file-mb, --last), or write it elsewhere (--trace).", judge_disk },
 	{ "events_lost", 0, 30, "Record less (--calls off, --exclude), or give the rings more room (--trace-size-mb).", judge_lost },
 	{ "process_died", 0, 10, "See the program's own output, and dmesg for what the kernel says.", judge_death },
+	{ "custom", 0, 0, "", judge_custom, LIVE_TOLD },
 	{ "rule", 1, 5, "", NULL },
 	{ "rule_failed", 0, 10, "See docs/monitor.md for what a rule can say.", NULL },
 	{ NULL, 0, 0, NULL, NULL },

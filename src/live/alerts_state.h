@@ -27,6 +27,7 @@ struct alert_kind {
 	double gone_s; /* and be gone */
 	const char *advice;
 	void (*judge)(struct live_alerts *alerts, const struct alert_kind *kind, const struct live_snapshot *snapshot); /* may be NULL */
+	uint32_t most; /* subjects at a time, where the program makes them up; 0: they are few */
 };
 extern const struct alert_kind alert_kinds[]; /* ends with a name of NULL */
 

@@ -153,6 +153,7 @@ void live_inside_fill(struct live_inside *in, uint64_t ticks, struct live_snapsh
 	inside_threads_fill(in, s);
 	inside_steps_fill(in, ticks, s);
 	inside_places_fill(in, elapsed_s, s);
+	inside_told_fill(in, s);
 	look_at_disk(in, ticks);
 	fill_events(in, elapsed_s, &s->events);
 	if (isnan(s->memory.oom_kills))

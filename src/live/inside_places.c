@@ -102,11 +102,8 @@ uint16_t inside_place(struct live_inside *in, uint32_t name, uint8_t kind)
 
 /* ---- The snapshot ------------------------------------------------------------ */
 
-void inside_copy_name(const struct live_inside *in, uint32_t name, char *out, size_t size)
+void inside_copy_text(const char *text, size_t length, char *out, size_t size)
 {
-	size_t length;
-	const char *text = drain_text(in->drain, name, &length);
-
 	if (length >= size)
 		for (length = size - 1; length > 0 && ((uint8_t)text[length] & 0xc0) == 0x80;)
 			length--;
@@ -114,6 +111,14 @@ void inside_copy_name(const struct live_inside *in, uint32_t name, char *out, si
 	out[length] = '\0';
 	for (size_t i = 0; i < length; i++) /* a text of the snapshot has no NUL inside */
 		out[i] = out[i] ? out[i] : ' ';
+}
+
+void inside_copy_name(const struct live_inside *in, uint32_t name, char *out, size_t size)
+{
+	size_t length;
+	const char *text = drain_text(in->drain, name, &length);
+
+	inside_copy_text(text, length, out, size);
 }
 
 static void fade(struct live_inside *in, double elapsed_s)

@@ -110,6 +110,21 @@ struct inside_slices {
 	uint32_t count, left_out;
 };
 
+/* ---- What the program says of itself (inside_told.c) ---- */
+
+struct inside_counter {
+	uint32_t name;
+	uint64_t heard; /* ticks */
+	double value;
+};
+
+struct inside_told {
+	struct live_told told;
+	pid_t pid; /* who says so */
+	bool used, active;
+	bool fresh; /* it began after the last snapshot */
+};
+
 struct live_inside {
 	struct drain *drain;
 	struct live_inside_options options;
@@ -149,6 +164,9 @@ struct live_inside {
 		float weight;
 	} operators[OPERATOR_PROCESSES]; /* of processes that record them for a part of the time */
 	uint32_t operators_name;  /* of the counter that says so; 0: not seen */
+	struct inside_counter counters[LIVE_COUNTERS];
+	uint32_t counter_count;
+	struct inside_told told[LIVE_TOLD];
 	int oom_fd;               /* -1: there is none */
 	bool oom_tried;
 };
@@ -168,7 +186,12 @@ void inside_step_end(struct live_inside *in, struct inside_track *t, const struc
 void inside_slice(struct live_inside *in, const struct inside_open *open, uint32_t depth, uint64_t end);
 void inside_steps_fill(struct live_inside *in, uint64_t ticks, struct live_snapshot *snapshot);
 
-/* A name for the snapshot: cut where a character ends. */
+void inside_counter(struct live_inside *in, uint32_t name, uint64_t time, double value);
+void inside_hear_mark(struct live_inside *in, const struct inside_track *track, const struct event_slot *slot);
+void inside_told_fill(struct live_inside *in, struct live_snapshot *snapshot);
+
+/* A text for the snapshot: cut where a character ends; and a name. */
+void inside_copy_text(const char *text, size_t length, char *out, size_t size);
 void inside_copy_name(const struct live_inside *in, uint32_t name, char *out, size_t size);
 
 #endif

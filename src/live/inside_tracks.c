@@ -76,25 +76,32 @@ static float operator_weight(const struct live_inside *in, uint32_t process)
 	return in->operators[at].process == process + 1 ? in->operators[at].weight : 1;
 }
 
-/* The counter of runtime/torch_rest.c: what an operator stands for from now on; 0: none comes. */
-static void hear_counter(struct live_inside *in, const struct inside_track *t, const struct event_slot *slot)
+static bool is_operators(struct live_inside *in, uint32_t counter)
 {
 	static const char name[] = "inferscope.operators";
 	const char *text;
-	double value;
 	size_t size;
+
+	if (!in->operators_name) {
+		text = drain_text(in->drain, counter, &size);
+		if (size == sizeof name - 1 && memcmp(text, name, size) == 0)
+			in->operators_name = counter;
+	}
+	return counter == in->operators_name;
+}
+
+/* One of the program's own, or that of runtime/torch_rest.c: what an operator stands for from now on; 0: none comes. */
+static void hear_counter(struct live_inside *in, const struct inside_track *t, const struct event_slot *slot)
+{
+	double value;
 
 	if (EVENT_FLAGS_VALUE(slot->flags) != FIELD_VALUE || !slot->name)
 		return;
-	if (!in->operators_name) {
-		text = drain_text(in->drain, slot->name, &size);
-		if (size != sizeof name - 1 || memcmp(text, name, size) != 0)
-			return;
-		in->operators_name = slot->name;
-	}
-	if (slot->name != in->operators_name)
-		return;
 	memcpy(&value, &slot->value, sizeof value);
+	if (!is_operators(in, slot->name)) {
+		inside_counter(in, slot->name, slot->time, value);
+		return;
+	}
 	in->operators[t->process % OPERATOR_PROCESSES].process = t->process + 1;
 	in->operators[t->process % OPERATOR_PROCESSES].weight = value >= 1 && value < 1e6 ? (float)value : 1;
 }
@@ -253,6 +260,8 @@ static void hear_event(struct live_inside *in, struct inside_track *t, const str
 	default:
 		if (slot->kind == EVENT_COUNTER)
 			hear_counter(in, t, slot);
+		else if (slot->kind == EVENT_INSTANT && slot->extra)
+			inside_hear_mark(in, t, slot);
 		if (slot->flags & EVENT_FLAG_THREAD) {
 			cut(in, t, slot->depth, slot->time);
 			fill(t, slot->depth);

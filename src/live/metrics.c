@@ -293,6 +293,51 @@ static void put_events(struct writer *w, const struct live_events *e)
 	put_gauge(w, "inferscope_trace", "_bytes", "Size of the trace so far.", (double)e->trace_bytes);
 }
 
+/* ---- What the program counts itself -------------------------------------------------- */
+
+static uint32_t label_character(uint32_t c)
+{
+	return c != '\n' && text_is_unsafe(c) ? TEXT_INVALID : c;
+}
+
+/* As labels say them: what is no text is the same for all of it there, and a label may be there once only. */
+static bool same_label(const char *a, const char *b, size_t most)
+{
+	size_t left_a = strnlen(a, most), left_b = strnlen(b, most);
+
+	while (left_a && left_b) {
+		uint32_t one, other;
+		size_t size_a = text_decode(a, left_a, &one), size_b = text_decode(b, left_b, &other);
+
+		if (label_character(one) != label_character(other))
+			return false;
+		a += size_a;
+		left_a -= size_a;
+		b += size_b;
+		left_b -= size_b;
+	}
+	return left_a == left_b;
+}
+
+static void put_program_counters(struct writer *w, const struct live_snapshot *s)
+{
+	uint32_t count = s->counter_count < LIVE_COUNTERS ? s->counter_count : LIVE_COUNTERS;
+
+	if (count)
+		put_head(w, "inferscope_program_value", "", "gauge", "What the program counts or measures itself, as it last said.");
+	for (uint32_t i = 0; i < count; i++) {
+		const struct live_counter *c = &s->counters[i];
+		bool again = false;
+
+		for (uint32_t k = 0; k < i && !again; k++)
+			again = same_label(s->counters[k].name, c->name, sizeof c->name);
+		if (again || !isfinite(c->value))
+			continue;
+		put_label(w, "inferscope_program_value{", "name", c->name, sizeof c->name);
+		put_sample(w, "}", "", "", c->value);
+	}
+}
+
 /* ---- Alerts ------------------------------------------------------------------------ */
 
 static bool same_alert(const struct live_alert *a, const struct live_alert *b)
@@ -384,6 +429,7 @@ int live_metrics(struct buffer *out, const struct live_snapshot *s, const struct
 	put_states(&w, s);
 	put_steps(&w, &s->steps);
 	put_events(&w, &s->events);
+	put_program_counters(&w, s);
 	put_alerts(&w, s);
 	put_gpus(&w, s);
 	put(&w, "# EOF\n");

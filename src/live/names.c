@@ -191,6 +191,12 @@ NAMES(place) = {
 	END,
 };
 
+NAMES(counter) = {
+	FIELD(counter, name, LIVE_STRING),
+	FIELD(counter, value, LIVE_NUMBER),
+	END,
+};
+
 NAMES(events) = {
 	FIELD(events, recorded, LIVE_BOOL),
 	FIELD(events, rate, LIVE_NUMBER),
@@ -240,6 +246,7 @@ const struct live_group live_groups[] = {
 	ONE(steps, steps_names),
 	LIST("slices", "", slice_names, slices, slice_count, LIVE_SLICES),
 	LIST("places", "", place_names, places, place_count, LIVE_PLACES),
+	LIST("counters", "", counter_names, counters, counter_count, LIVE_COUNTERS),
 	ONE(events, events_names),
 	LIST("alerts", "", alert_names, alerts, alert_count, LIVE_ALERTS),
 	{ NULL, NULL, false, NULL, 0, 0, 0, 0 },

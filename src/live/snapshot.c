@@ -19,7 +19,8 @@ static const struct list {
 	size_t begin, size, item, count; /* count: where it is */
 } lists[] = {
 	LIST(gpus, gpu_count),     LIST(processes, process_count), LIST(threads, thread_count),
-	LIST(slices, slice_count), LIST(places, place_count),      LIST(alerts, alert_count),
+	LIST(slices, slice_count), LIST(places, place_count),      LIST(counters, counter_count),
+	LIST(told, told_count),    LIST(alerts, alert_count),
 };
 #define LISTS (sizeof lists / sizeof lists[0])
 

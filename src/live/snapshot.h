@@ -26,6 +26,8 @@
 #define LIVE_INTERFACES 16u
 #define LIVE_PLACES 16u
 #define LIVE_SLICES 192u
+#define LIVE_COUNTERS 32u
+#define LIVE_TOLD 32u
 #define LIVE_ALERTS 64u
 #define LIVE_DEATHS 8u
 #define LIVE_STEP_BUCKETS 16u
@@ -129,6 +131,12 @@ struct live_place {
 	double share;  /* of the time of one thread, itself and what is in it */
 };
 
+/* What the program counts or measures itself, as it last said: of all its processes, the newest, by name. */
+struct live_counter {
+	char name[LIVE_NAME];
+	double value;
+};
+
 struct live_steps {
 	bool known;
 	char name[LIVE_NAME]; /* what is taken for the beginning of a step */
@@ -162,6 +170,14 @@ struct live_events {
 	char trouble[LIVE_TEXT]; /* why it could not, the first time; "": all of it could */
 	uint64_t trace_bytes;
 	double disk_free_bytes, disk_free; /* where the trace is written: in all, and as a share */
+};
+
+/* What the program itself says is alarming now, or was since the snapshot before. */
+struct live_told {
+	char kind[48], subject[LIVE_NAME];
+	uint8_t severity; /* enum live_severity */
+	double value, threshold;
+	char text[LIVE_TEXT], advice[LIVE_TEXT];
 };
 
 /* Processes that the program has started and a signal has ended: one for each signal since the snapshot before. */
@@ -219,7 +235,11 @@ struct live_snapshot {
 	struct live_slice slices[LIVE_SLICES];
 	uint32_t place_count;
 	struct live_place places[LIVE_PLACES]; /* by share */
+	uint32_t counter_count;
+	struct live_counter counters[LIVE_COUNTERS]; /* those that were last heard of, in the order of their beginnings */
 	struct live_events events;
+	uint32_t told_count;
+	struct live_told told[LIVE_TOLD];
 	uint32_t death_count;
 	struct live_death deaths[LIVE_DEATHS];
 	uint32_t alert_count, active_alerts;

@@ -13,6 +13,7 @@
 #define LABEL 7
 #define TWO_COLUMNS 160 /* from here on there is room for two meters beside each other */
 #define SPARK_LEAST 8
+#define CUSTOM_NAME 24 /* bytes */
 
 struct meter {
 	char label[8];
@@ -89,6 +90,35 @@ static bool meter_io(const struct live_snapshot *s, struct meter *m)
 	return true;
 }
 
+/* Of names that are long the beginning, where a character ends. */
+static int name_bytes(const char *name)
+{
+	size_t length = strnlen(name, CUSTOM_NAME + 1);
+
+	if (length > CUSTOM_NAME)
+		for (length = CUSTOM_NAME; length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80;)
+			length--;
+	return (int)length;
+}
+
+/* As many as there is room for. */
+static bool meter_custom(const struct live_snapshot *s, struct meter *m)
+{
+	char value[NUMBER_SIZE], one[CUSTOM_NAME + NUMBER_SIZE + 8];
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < s->counter_count && i < LIVE_COUNTERS; i++) {
+		const struct live_counter *c = &s->counters[i];
+		int n = snprintf(one, sizeof one, "%s%.*s %s", used ? "  " : "", name_bytes(c->name), c->name, number_plain(value, c->value));
+
+		if (used + (size_t)n >= sizeof m->text)
+			break;
+		memcpy(m->text + used, one, (size_t)n + 1);
+		used += (size_t)n;
+	}
+	return used > 0;
+}
+
 static bool meter_network(const struct live_snapshot *s, struct meter *m)
 {
 	char in[NUMBER_SIZE], out[NUMBER_SIZE];
@@ -123,6 +153,7 @@ static const struct meter_row {
 	{ "memory", HISTORY_MEMORY, meter_memory },
 	{ "step", HISTORY_STEP, meter_step },
 	{ "rate", HISTORY_RATE, meter_rate },
+	{ "custom", HISTORY_CUSTOM, meter_custom },
 }, rows_after[] = {
 	{ "disk", HISTORY_IO, meter_io },
 	{ "net", HISTORY_NETWORK, meter_network },
@@ -150,6 +181,7 @@ void meters_note(struct live_terminal *t, const struct live_snapshot *s)
 	note(&t->histories[HISTORY_NETWORK], s->network.received_bytes + s->network.sent_bytes);
 	note(&t->histories[HISTORY_STEP], s->steps.last_s);
 	note(&t->histories[HISTORY_RATE], s->steps.rate);
+	note(&t->histories[HISTORY_CUSTOM], s->counter_count ? s->counters[0].value : NAN);
 	for (uint32_t i = 0; i < s->gpu_count && i < LIVE_GPUS; i++)
 		note(&t->histories[history_of(&s->gpus[i])], s->gpus[i].utilization);
 }
@@ -174,7 +206,7 @@ static size_t collect_rows(const struct live_terminal *t, const struct live_snap
 	return n;
 }
 
-#define METERS (4 + LIVE_GPUS + 2)
+#define METERS (5 + LIVE_GPUS + 2)
 static size_t collect(const struct live_terminal *t, const struct live_snapshot *s, struct meter meters[METERS])
 {
 	size_t n = collect_rows(t, s, rows_before, sizeof rows_before / sizeof rows_before[0], meters);

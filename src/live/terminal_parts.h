@@ -37,6 +37,7 @@ enum {
 	HISTORY_NETWORK,
 	HISTORY_STEP,
 	HISTORY_RATE,
+	HISTORY_CUSTOM, /* of the first */
 	HISTORY_GPU, /* and one for each number that a GPU can have */
 	HISTORY_COUNT = HISTORY_GPU + LIVE_GPU_NUMBERS
 };

@@ -149,6 +149,15 @@ static void fill_steps(void)
 	}
 }
 
+static void fill_counters(void)
+{
+	now.counter_count = large ? LIVE_COUNTERS : 2;
+	for (uint32_t i = 0; i < now.counter_count; i++) {
+		now.counters[i].value = i ? 0.25 : 12;
+		snprintf(now.counters[i].name, sizeof now.counters[i].name, "%s", name(i ? "loss" : "requests in queue"));
+	}
+}
+
 static void set_alert(bool active)
 {
 	struct live_alert *alert = &now.alerts[0];
@@ -182,6 +191,7 @@ static void publish(struct live_serve *serve, double seconds)
 	fill_gpus();
 	fill_threads();
 	fill_steps();
+	fill_counters();
 	now.events.rate = 61000;
 	now.events.total += (uint64_t)(61000 * seconds);
 	now.events.trace_bytes = 5 * now.events.total;

@@ -16,7 +16,7 @@ from recording import BUILD, INFERSCOPE, PATIENCE
 
 need_package()
 
-INSTANT = 3
+INSTANT, COUNTER = 3, 4
 TRAINING = """
     import threading, time
     import inferscope
@@ -132,6 +132,48 @@ def test_a_leak_and_an_input_that_is_waited_for(tmp_path):
     assert re.search(r" % of the (machine's|container's) .* of memory are used; the program has \d+ MB$", high["text"])
     assert 0.5 < waits["value"] < 0.75 and waits["threshold"] == 0.05
     assert waits["text"] == f"Steps wait for their input for {100 * waits['value']:.0f} % of their time"
+
+
+# A queue that fills up, and is emptied again; the rest is as a program does it that watches itself.
+QUEUE = """
+    import time
+    import inferscope
+
+    queue = []
+    with inferscope.LiveMonitor(interval=0.05) as monitor:
+        monitor.add_custom_metric("queue", lambda: len(queue))
+        monitor.add_custom_bottleneck_detector(
+            lambda sample: sample["custom"].get("queue", 0) > 100 and {"value": sample["custom"]["queue"], "threshold": 100, "severity": 0.95,
+                                                                       "text": "the queue is long", "suggestions": ["more workers"],
+                                                                       "release": 0.1}, name="queue_long")
+        time.sleep(0.4)
+        queue.extend(range(150))
+        time.sleep(1.8)
+        queue.clear()
+        time.sleep(0.6)
+"""
+
+
+def test_what_a_program_says_itself(tmp_path):
+    """A metric and a detector of LiveMonitor: in the trace, in rules, told and acted on as alerts of ours."""
+    log, seen = tmp_path / "alerts.log", tmp_path / "seen"
+    status, _ = monitor(tmp_path, QUEUE, "--alert", "known: (SELECT count(*) FROM counters WHERE name = 'queue' AND value IN (0, 150)) = 1",
+                        "--on-alert", f"queue_*=log:{log}",
+                        "--on-alert", f'custom=command:echo "$INFERSCOPE_ALERT_SUBJECT $INFERSCOPE_ALERT_ADVICE" >> {seen}')
+    alerts = [alert for alert in alerts_of(tmp_path / "trace.sbt") if alert["kind"] in ("custom", "rule")]
+    assert status == 0
+    assert [(alert["kind"], alert["subject"], alert["phase"]) for alert in alerts if alert["kind"] == "custom"] == [
+        ("custom", "queue_long", "begin"), ("custom", "queue_long", "end")]
+    assert ("rule", "known", "begin") in [(alert["kind"], alert["subject"], alert["phase"]) for alert in alerts]
+    told = next(alert for alert in alerts if alert["kind"] == "custom")
+    assert (told["severity"], told["value"], told["threshold"], told["text"], told["advice"]) == (
+        "critical", 150, 100, "the queue is long", "more workers")
+    assert [line.split()[1:5] for line in log.read_text().splitlines()] == [
+        ["begin", "critical", "custom", "[queue_long]"], ["end", "critical", "custom", "[queue_long]"]]
+    assert seen.read_text() == "queue_long more workers\n"
+    trace = sbt.read(tmp_path / "trace.sbt")
+    values = {event.value for event in trace.events if event.kind == COUNTER and trace.strings.get(event.name) == "queue"}
+    assert values == {0, 150}
 
 
 # Processes that end in all ways after a second, and one that is killed; they are waited for at once, or not at all.

@@ -518,6 +518,53 @@ static void the_rest_is_told(void **state)
 	assert_int_equal(begun_in_all(), 4);
 }
 
+/* What the program says begins and ends as it says; of however many subjects, so many at a time. */
+static void what_the_program_says_is_told(void **state)
+{
+	struct live_told long_queue = { .kind = "queue_long", .subject = "input", .severity = LIVE_CRITICAL, .value = 150, .threshold = 100,
+					.text = "the queue is long", .advice = "more workers" };
+	struct live_told high = { .kind = "memory_high", .severity = LIVE_WARNING, .text = "that is judged here" };
+
+	(void)state;
+	start();
+	for (; snapshot.run_s < 100; step_time()) {
+		double t = snapshot.run_s;
+
+		make_steady(4 * GB, 0.2);
+		snapshot.told_count = t > 20 && t < 30 ? 2 : 0;
+		snapshot.told[0] = high;
+		snapshot.told[1] = long_queue;
+		judge();
+		if (t > 20 && t < 30)
+			assert_string_equal(snapshot.alerts[0].subject, "queue_long: input");
+	}
+	assert_int_equal(of("custom")->begun, 1);
+	assert_int_equal(of("custom")->ended, 1);
+	assert_true(of("custom")->first_s > 20 && of("custom")->first_s <= 20 + 2 * INTERVAL);
+	assert_true(of("custom")->last_end_s >= 30 && of("custom")->last_end_s <= 30 + 2 * INTERVAL);
+	assert_int_equal(of("custom")->alert.severity, LIVE_CRITICAL);
+	assert_string_equal(of("custom")->alert.text, "the queue is long");
+	assert_string_equal(of("custom")->alert.advice, "more workers");
+	assert_int_equal(begun_in_all(), 1);
+
+	for (unsigned i = 0; i < 1000; i++, step_time()) {
+		make_steady(4 * GB, 0.2);
+		snapshot.told_count = LIVE_TOLD;
+		for (unsigned k = 0; k < LIVE_TOLD; k++)
+			snprintf(snapshot.told[k].kind, sizeof snapshot.told[k].kind, "made up %u", i + k);
+		judge();
+		assert_true(snapshot.active_alerts <= LIVE_TOLD);
+	}
+	snapshot.told_count = 0;
+	for (unsigned i = 0; i < 40; i++, step_time()) { /* there is still room for what matters */
+		make_steady(4 * GB, 0.2);
+		snapshot.memory.used = 0.9;
+		judge();
+	}
+	assert_int_equal(of("memory_high")->begun, 1);
+	assert_int_equal(of("custom")->begun, of("custom")->ended);
+}
+
 static void losses_say_why(void **state)
 {
 	(void)state;
@@ -755,6 +802,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_gpu_that_is_nearly_busy_is_told_once, end),
 		cmocka_unit_test_teardown(the_rest_is_told, end),
 		cmocka_unit_test_teardown(losses_say_why, end),
+		cmocka_unit_test_teardown(what_the_program_says_is_told, end),
 		cmocka_unit_test_teardown(deaths_of_processes, end),
 		cmocka_unit_test_teardown(the_end_of_the_program_ends_alerts, end),
 		cmocka_unit_test_teardown(a_status_is_no_signal, end),

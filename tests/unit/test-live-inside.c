@@ -7,6 +7,7 @@
 
 #include "ring-world.h"
 
+#include "base/msgpack.h"
 #include "ring/names.h"
 
 #define MS 1000000ull
@@ -450,6 +451,148 @@ static void nonsense_does_no_harm(void **state)
 	assert_true(snapshot.thread_count == 1);
 }
 
+static void count(const char *text, double value)
+{
+	uint32_t id = name_intern(names, &memory->process, text, strlen(text));
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof bits);
+	assert_true(thread->cursor != thread->end || ring_producer_refill(thread));
+	ring_slot_write(thread->cursor, now, bits, ring_word_names(id, 0),
+			ring_word_rest(3, 0, EVENT_COUNTER, 0, EVENT_FLAGS(PHASE_INSTANT, FIELD_VALUE, 0) | EVENT_FLAG_THREAD));
+	ring_publish(thread, 1);
+	now += MS;
+}
+
+static void counters_of_the_program_are_there(void **state)
+{
+	char name[200];
+
+	(void)state;
+	start_for(NULL);
+	count("queue", 12);
+	count("loss \033[2J", 0.5);
+	count("inferscope.something", 3);
+	count("queue", 14);
+	look();
+	assert_int_equal(snapshot.counter_count, 2);
+	assert_string_equal(snapshot.counters[0].name, "queue");
+	assert_true(snapshot.counters[0].value == 14);
+	assert_string_equal(snapshot.counters[1].name, "loss \033[2J");
+	assert_true(snapshot.counters[1].value == 0.5);
+	for (int i = 0; i < 500; i++) { /* a program that makes up names */
+		snprintf(name, sizeof name, "%0150d", i);
+		count(name, i);
+		count("queue", i);
+	}
+	look();
+	assert_int_equal(snapshot.counter_count, LIVE_COUNTERS);
+	assert_string_equal(snapshot.counters[0].name, "queue");
+	assert_true(snapshot.counters[0].value == 499);
+	assert_int_equal(strlen(snapshot.counters[1].name), LIVE_NAME - 1);
+}
+
+/* A mark as the Python package makes it. */
+static void mark(const char *text, const void *map, size_t size)
+{
+	uint32_t id = name_intern(names, &memory->process, text, strlen(text));
+	uint8_t list[40 * 32] = { 0 };
+	uint16_t field = (uint16_t)size, total = (uint16_t)(size + 3);
+	size_t extra = (2 + 3 + size + 31) / 32;
+
+	assert_true(extra <= 40);
+	memcpy(list, &total, 2);
+	list[2] = FIELD_METADATA;
+	memcpy(list + 3, &field, 2);
+	memcpy(list + 5, map, size);
+	for (size_t i = 0; i <= extra; i++) {
+		uint64_t words[4];
+
+		assert_true(thread->end - thread->cursor >= (ptrdiff_t)(4 * (extra + 1 - i)) || i > 0 || ring_producer_refill(thread));
+		if (i == 0) {
+			ring_slot_write(thread->cursor, now, 0, ring_word_names(id, 0),
+					ring_word_rest(3, 0, EVENT_INSTANT, (uint32_t)extra, EVENT_FLAGS(PHASE_INSTANT, 0, 0) | EVENT_FLAG_THREAD));
+			continue;
+		}
+		memcpy(words, list + 32 * (i - 1), 32);
+		ring_slot_write(thread->cursor + 4 * i, words[0], words[1], words[2], words[3]);
+	}
+	ring_publish(thread, (uint32_t)extra + 1);
+	now += MS;
+}
+
+static void say_alert(const char *state, const char *kind, const char *subject, double severity)
+{
+	struct buffer map = BUFFER_INIT;
+
+	assert_int_equal(msgpack_write_map(&map, 7), 0);
+	msgpack_write_text(&map, "state");
+	msgpack_write_text(&map, state);
+	msgpack_write_text(&map, "kind");
+	msgpack_write_text(&map, kind);
+	msgpack_write_text(&map, "subject");
+	msgpack_write_text(&map, subject);
+	msgpack_write_text(&map, "more"); /* that nobody knows of */
+	msgpack_write_array(&map, 2);
+	msgpack_write_nil(&map);
+	msgpack_write_map(&map, 0);
+	msgpack_write_text(&map, "severity");
+	msgpack_write_double(&map, severity);
+	msgpack_write_text(&map, "value");
+	msgpack_write_int(&map, 150);
+	msgpack_write_text(&map, "text");
+	msgpack_write_text(&map, "the queue\nis long");
+	mark("alert: x", map.data, map.size);
+	buffer_release(&map);
+}
+
+static void alerts_of_the_program_are_heard(void **state)
+{
+	char name[200];
+
+	(void)state;
+	start_for(NULL);
+	say_alert("begins", "queue_long", "", 0.95);
+	look();
+	assert_int_equal(snapshot.told_count, 1);
+	assert_string_equal(snapshot.told[0].kind, "queue_long");
+	assert_string_equal(snapshot.told[0].text, "the queue\nis long");
+	assert_int_equal(snapshot.told[0].severity, LIVE_CRITICAL);
+	assert_true(snapshot.told[0].value == 150 && isnan(snapshot.told[0].threshold));
+	look();
+	assert_int_equal(snapshot.told_count, 1);
+	say_alert("ends", "queue_long", "", 0.95);
+	look();
+	assert_int_equal(snapshot.told_count, 0);
+
+	say_alert("begins", "short", "one", 0.1); /* nobody looked meanwhile */
+	say_alert("ends", "short", "one", 0.1);
+	say_alert("ends", "never begun", "", 0.1);
+	look();
+	assert_int_equal(snapshot.told_count, 1);
+	assert_int_equal(snapshot.told[0].severity, LIVE_INFO);
+	look();
+	assert_int_equal(snapshot.told_count, 0);
+
+	say_alert("odd", "kind", "", 1);
+	mark("alert: nothing", "\x81\xa5state", 7);
+	mark("alert: nonsense", "\xc1\xff\xff", 3);
+	look();
+	assert_int_equal(snapshot.told_count, 0);
+	for (int i = 0; i < 500; i++) {
+		snprintf(name, sizeof name, "%0150d", i);
+		say_alert("begins", "many", name, 0.5);
+	}
+	look();
+	assert_int_equal(snapshot.told_count, 1); /* names that are cut are the same */
+	for (int i = 0; i < 500; i++) {
+		snprintf(name, sizeof name, "%d", i);
+		say_alert("begins", "many", name, 0.5);
+	}
+	look();
+	assert_int_equal(snapshot.told_count, LIVE_TOLD);
+}
+
 /* A limit on the size of files is what a full disk, a quota or a broken disk is, too: the rings are read, and the block is lost. */
 static void what_cannot_be_written_is_lost(void **state)
 {
@@ -501,6 +644,8 @@ int main(void)
 		cmocka_unit_test_teardown(a_loop_that_waits_between_steps_is_not_idle, end),
 		cmocka_unit_test_teardown(the_longest_slices_are_kept, end),
 		cmocka_unit_test_teardown(nonsense_does_no_harm, end),
+		cmocka_unit_test_teardown(counters_of_the_program_are_there, end),
+		cmocka_unit_test_teardown(alerts_of_the_program_are_heard, end),
 		cmocka_unit_test_teardown(what_cannot_be_written_is_lost, end),
 	};
 

@@ -148,6 +148,9 @@ static void fill_oddly(void)
 		s.threads[i] = (struct live_thread){ .tid = -1, .name = "\xe4\xb8", .cpu = INFINITY, .waiting_s = i % 3 ? NAN : i, .what = "\u202e" };
 	for (unsigned i = 0; i < LIVE_PLACES; i++)
 		s.places[i] = (struct live_place){ .name = "\x9b[H", .kind = "scope", .share = 1e300 };
+	for (unsigned i = 0; i < LIVE_COUNTERS; i++)
+		s.counters[i] = (struct live_counter){ .name = "\033c\a\xe4\xb8", .value = i % 2 ? -1e300 : NAN };
+	memset(s.counters[1].name, 0xff, sizeof s.counters[1].name);
 	for (unsigned i = 0; i < LIVE_ALERTS; i++)
 		s.alerts[i] = (struct live_alert){ .severity = (uint8_t)i, .active = i % 2, .begin_s = NAN, .text = "\a", .advice = "\033c" };
 	for (unsigned i = 0; i < LIVE_GPUS; i++)

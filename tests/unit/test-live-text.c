@@ -104,7 +104,7 @@ static void test_counts_are_bounded(void **state)
 
 	(void)state;
 	live_totals_init(&totals);
-	s->thread_count = s->alert_count = s->gpu_count = s->io.disk_count = s->place_count = UINT32_MAX;
+	s->thread_count = s->alert_count = s->gpu_count = s->io.disk_count = s->place_count = s->counter_count = UINT32_MAX;
 	assert_true(strlen(json()) > LIVE_THREADS * 20);
 	assert_true(strlen(metrics(&totals)) > 100);
 }
@@ -228,6 +228,27 @@ static void test_labels(void **state)
 	assert_null(strstr(got + 1, "inferscope_alert{"));
 }
 
+/* One of each name, as labels say it; what is no number is left out. */
+static void test_counters(void **state)
+{
+	static const struct live_counter counters[] = { { "queue", 12 }, { "a\"\n\xff", 0.5 }, { "a\"\n\x1b", 7 }, { "no", NAN }, { "queu", -1 } };
+	struct live_totals totals;
+	const char *got;
+
+	(void)state;
+	live_totals_init(&totals);
+	assert_null(strstr(metrics(&totals), "inferscope_program_value"));
+	memcpy(s->counters, counters, sizeof counters);
+	s->counter_count = 5;
+	got = metrics(&totals);
+	has(got, "# TYPE inferscope_program_value gauge\n");
+	has(got, "\ninferscope_program_value{name=\"queue\"} 12\ninferscope_program_value{name=\"a\\\"\\n\xef\xbf\xbd\"} 0.5\n"
+		 "inferscope_program_value{name=\"queu\"} -1\n");
+	assert_null(strstr(got, "\"no\""));
+	has(json(), "\"counters\": [{\"name\": \"queue\", \"value\": 12}, ");
+	has((char *)out.data, "{\"name\": \"no\", \"value\": null}, ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +261,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_standard_names, begin, end),
 		cmocka_unit_test_setup_teardown(test_histogram, begin, end),
 		cmocka_unit_test_setup_teardown(test_labels, begin, end),
+		cmocka_unit_test_setup_teardown(test_counters, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
 /*
- * lists.js - threads, processes, places and devices.
+ * lists.js - threads, processes, places, counters of the program's own, and devices.
  */
 import { make } from '../dom.js';
 import { safeText } from '../format.js';
-import { coresText, flowText, known, plainWords, rateText, secondsText, shareText, sizeText } from './live_text.js';
+import { coresText, flowText, known, numberText, plainWords, rateText, secondsText, shareText, sizeText } from './live_text.js';
 import { LiveTable } from './live_table.js';
 import { figure, words } from './snapshot.js';
 import { setText } from './tiles.js';
@@ -46,6 +46,12 @@ const PLACES = [
 	{ title: 'Kind', minor: true, word: true, text: (row) => plainWords(words(row.kind)) },
 	{ title: 'Share', text: (row) => shareText(figure(row.share)), share: (row) => figure(row.share) },
 	{ title: 'Calls', text: (row) => rateText(figure(row.calls)) },
+];
+
+/** @type {LiveColumn[]} */
+const COUNTERS = [
+	{ title: 'Name', name: true, text: (row) => words(row.name) || '(no name)' },
+	{ title: 'Value', text: (row) => numberText(figure(row.value)) },
 ];
 
 /** @type {LiveColumn[]} */
@@ -113,6 +119,7 @@ export function makeLists(app, section) {
 			draw: listOf(app, section('processes'), 'Processes', PROCESSES, 12, (s) => [s.processes, s.processes_left_out]),
 		},
 		{ id: 'places', draw: listOf(app, section('places'), 'Scopes and operators', PLACES, 12, (s) => [s.places, 0]) },
+		{ id: 'counters', draw: listOf(app, section('counters'), 'What the program counts itself', COUNTERS, 12, (s) => [s.counters, 0]) },
 	];
 	const together = [
 		listOf(app, devices, 'GPUs', GPUS, 8, (s) => [s.gpus, 0]),

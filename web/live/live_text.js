@@ -48,6 +48,11 @@ export function coresText(cores) {
 	return known(cores, (value) => value.toFixed(2));
 }
 
+/** @param {number} value of whatever, with six digits @returns {string} */
+export function numberText(value) {
+	return known(value, (one) => String(Number(one.toPrecision(6))));
+}
+
 /** @param {string} name "page_fault_io" @returns {string} */
 export function plainWords(name) {
 	return name.replaceAll('_', ' ');

@@ -33,11 +33,12 @@
  * @property {Record<string, any>} steps
  * @property {Record<string, any>[]} slices
  * @property {Record<string, any>[]} places
+ * @property {Record<string, any>[]} counters
  * @property {Record<string, any>} events
  * @property {Record<string, any>[]} alerts
  */
 
-const LISTS = ['gpus', 'processes', 'threads', 'slices', 'places', 'alerts'];
+const LISTS = ['gpus', 'processes', 'threads', 'slices', 'places', 'counters', 'alerts'];
 const GROUPS = ['cpu', 'memory', 'io', 'network', 'steps', 'events'];
 
 /** @param {unknown} value @returns {value is Record<string, any>} */
