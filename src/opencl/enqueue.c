@@ -3,19 +3,32 @@
 
 /* ---- Kernels ---------------------------------------------------------------------- */
 
+#define SEEN 16384u /* launches that are remembered, each in one of these and the next ones */
+#define WAYS 8u
+
 /* Whether a kernel is launched with this local size for the first time, as far as we remember. */
-static bool is_first(uint32_t serial, const size_t *local, cl_uint dimensions)
+static bool is_first(uint32_t code, const size_t *local, cl_uint dimensions)
 {
-	static _Atomic uint32_t seen[4096];
-	uint64_t hash = (uint64_t)serial * 0x9e3779b97f4a7c15u;
-	uint32_t mark;
+	static _Atomic uint32_t seen[SEEN];
+	uint64_t hash = (uint64_t)code * 0x9e3779b97f4a7c15u;
+	uint32_t mark, home;
 
 	for (cl_uint i = 0; local && i < dimensions && i < 3; i++)
 		hash = (hash ^ local[i]) * 0x9e3779b97f4a7c15u;
-	mark = (uint32_t)(hash >> 20) | 1;
-	if (atomic_load_explicit(&seen[hash >> 52], memory_order_relaxed) == mark)
-		return false;
-	atomic_store_explicit(&seen[hash >> 52], mark, memory_order_relaxed);
+	mark = (uint32_t)(hash >> 18) | 1;
+	home = (uint32_t)(hash >> 50);
+	for (uint32_t way = 0; way < WAYS; way++) {
+		_Atomic uint32_t *place = &seen[(home + way) % SEEN];
+		uint32_t there = atomic_load_explicit(place, memory_order_relaxed);
+
+		if (there == mark)
+			return false;
+		if (!there) {
+			atomic_store_explicit(place, mark, memory_order_relaxed);
+			return true;
+		}
+	}
+	atomic_store_explicit(&seen[home], mark, memory_order_relaxed);
 	return true;
 }
 
@@ -42,7 +55,7 @@ static void know_kernel(struct command *c, cl_kernel kernel, cl_uint dimensions,
 	c->name = known.name;
 	c->kernel = known.place;
 	c->expected = known.took;
-	if (is_first(known.serial, local, dimensions))
+	if (is_first(known.code, local, dimensions))
 		c->first_of = late_build_name();
 	for (cl_uint i = 0; i < 3; i++) {
 		bool there = global && i < dimensions;

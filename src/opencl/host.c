@@ -44,8 +44,10 @@ static CL_API_ENTRY cl_int CL_API_CALL build(cl_program program, cl_uint count, 
 					      void(CL_CALLBACK *done)(cl_program, void *), void *data)
 {
 	uint64_t begin = opencl_now();
-	cl_int rc = opencl_next.clBuildProgram(program, count, devices, options, done, data);
+	cl_int rc;
 
+	opencl_kernel_built(program);
+	rc = opencl_next.clBuildProgram(program, count, devices, options, done, data);
 	opencl_call_returned(CALL_BUILD, begin, 0);
 	return rc;
 }
@@ -68,6 +70,7 @@ static CL_API_ENTRY cl_program CL_API_CALL link_program(cl_context context, cl_u
 	uint64_t begin = opencl_now();
 	cl_program linked = opencl_next.clLinkProgram(context, count, devices, options, programs, inputs, done, data, ret_error);
 
+	opencl_kernel_built(linked);
 	opencl_call_returned(CALL_LINK, begin, 0);
 	return linked;
 }

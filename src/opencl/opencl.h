@@ -273,15 +273,16 @@ uint64_t opencl_maps_take(const void *pointer); /* bytes that were to be written
 /* ---- kernel.c, arguments.c ---- */
 
 struct opencl_kernel {
-	uint32_t name;   /* id; 0: it could not be found out now */
-	uint32_t serial; /* tells kernels with the same handle apart */
-	uint32_t place;  /* where it is kept; never 0 */
-	uint32_t took;   /* ns, the last time; 0: not known */
+	uint32_t name;  /* id; 0: it could not be found out now */
+	uint32_t code;  /* of what is compiled: the same for all kernels of a name that one build of a program has */
+	uint32_t place; /* where it is kept; 0: nowhere */
+	uint32_t took;  /* ns, the last time; 0: not known */
 };
 bool opencl_kernel_wrap(struct _cl_icd_dispatch *table);
 struct opencl_kernel opencl_kernel_find(cl_kernel kernel);
 /* The kernel that was kept there, or is now. */
 void opencl_kernel_took(uint32_t place, uint64_t ns);
+void opencl_kernel_built(cl_program program);
 
 void opencl_arguments_wrap(struct _cl_icd_dispatch *table);
 extern bool opencl_arguments_wanted;

@@ -31,13 +31,22 @@ cl_mem buffer_make(const struct world *w, cl_mem_flags flags, size_t size)
 	return buffer;
 }
 
-static cl_kernel kernel_make(const struct world *w, const char *name)
+cl_kernel kernel_make(const struct world *w, const char *name)
 {
 	cl_int rc;
 	cl_kernel kernel = clCreateKernel(w->program, name, &rc);
 
 	TRY(rc);
 	return kernel;
+}
+
+void program_make(struct world *w)
+{
+	cl_int rc;
+
+	w->program = clCreateProgramWithSource(w->context, 1, &source, NULL, &rc);
+	TRY(rc);
+	TRY(clBuildProgram(w->program, 1, &w->device, "-cl-kernel-arg-info", NULL, NULL));
 }
 
 void world_make(struct world *w, cl_command_queue_properties properties)
@@ -49,9 +58,7 @@ void world_make(struct world *w, cl_command_queue_properties properties)
 	w->context = clCreateContext(NULL, 1, &w->device, NULL, NULL, &rc);
 	TRY(rc);
 	w->queue = queue_make(w, properties);
-	w->program = clCreateProgramWithSource(w->context, 1, &source, NULL, &rc);
-	TRY(rc);
-	TRY(clBuildProgram(w->program, 1, &w->device, "-cl-kernel-arg-info", NULL, NULL));
+	program_make(w);
 	w->scale = kernel_make(w, "scale");
 	w->work = kernel_make(w, "work");
 	w->empty = kernel_make(w, "empty");
@@ -132,6 +139,10 @@ int main(int argc, char **argv)
 		return calls_arguments();
 	if (strcmp(what, "flood") == 0)
 		return calls_flood(more ? atoi(more) : 1000, order_of(argc > 3 ? argv[3] : NULL));
+	if (strcmp(what, "kernels") == 0)
+		return calls_kernels(more ? atoi(more) : 100);
+	if (strcmp(what, "fresh") == 0)
+		return calls_fresh();
 	if (strcmp(what, "shared") == 0)
 		return calls_shared(order_of(more));
 	fprintf(stderr, "opencl_calls: what?\n");

@@ -33,6 +33,8 @@ struct world {
 
 void world_make(struct world *w, cl_command_queue_properties properties);
 void world_end(struct world *w);
+void program_make(struct world *w); /* w->program, anew */
+cl_kernel kernel_make(const struct world *w, const char *name);
 cl_command_queue queue_make(const struct world *w, cl_command_queue_properties properties);
 cl_mem buffer_make(const struct world *w, cl_mem_flags flags, size_t size);
 /* A launch of `work` with so many rounds on N elements, or of `scale` on them. */
@@ -58,6 +60,8 @@ int calls_unfinished(void);
 int calls_exit(void);
 int calls_arguments(void);
 int calls_flood(int count, cl_command_queue_properties properties);
+int calls_kernels(int count);
+int calls_fresh(void);
 int calls_shared(cl_command_queue_properties properties);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * opencl_layer.c - a layer of OpenCL for tests.  OPENCL_TEST_LAYER says what it does, words with commas between:
  *
- *      count     at the end it says how many kernels, copies and events it has seen, in the file OPENCL_TEST_COUNTS
+ *      count     at the end it says how many kernels, copies, events and so on it has seen, in the file OPENCL_TEST_COUNTS
  *      shift     the device's clock is another one: 1000 seconds ahead, and 50 ppm faster
+ *      late      commands have been submitted half a millisecond before they were
  *      names     the device has a name that nobody would give it
  *      refuse    no queue with profiling can be had
  *      deaf      no callbacks for events
@@ -19,7 +20,7 @@
 #include <string.h>
 
 static struct _cl_icd_dispatch next, table;
-static _Atomic unsigned kernels, writes, profiled, created;
+static _Atomic unsigned kernels, writes, profiled, created, asked;
 
 static int does(const char *what)
 {
@@ -55,6 +56,11 @@ static CL_API_ENTRY cl_int CL_API_CALL get_profiling(cl_event event, cl_profilin
 		time += time / 20000 + 1000000000000u;
 		memcpy(value, &time, sizeof time);
 	}
+	if (rc == CL_SUCCESS && value && what == CL_PROFILING_COMMAND_SUBMIT && does("late")) {
+		memcpy(&time, value, sizeof time);
+		time -= 500000;
+		memcpy(value, &time, sizeof time);
+	}
 	return rc;
 }
 
@@ -68,6 +74,12 @@ static CL_API_ENTRY cl_command_queue CL_API_CALL create(cl_context context, cl_d
 		return NULL;
 	}
 	return next.clCreateCommandQueue(context, device, properties, ret_error);
+}
+
+static CL_API_ENTRY cl_int CL_API_CALL kernel_info(cl_kernel kernel, cl_kernel_info what, size_t size, void *value, size_t *ret_size)
+{
+	asked += what == CL_KERNEL_FUNCTION_NAME;
+	return next.clGetKernelInfo(kernel, what, size, value, ret_size);
 }
 
 static CL_API_ENTRY cl_int CL_API_CALL set_callback(cl_event event, cl_int type, void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data)
@@ -122,6 +134,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispat
 	table.clCreateCommandQueue = create;
 	table.clSetEventCallback = set_callback;
 	table.clGetDeviceInfo = device_info;
+	table.clGetKernelInfo = kernel_info;
 	*ret_entries = ours;
 	*ret_table = &table;
 	return CL_SUCCESS;
@@ -134,6 +147,6 @@ __attribute__((destructor)) static void say(void)
 
 	if (!file)
 		return;
-	fprintf(file, "kernels %u writes %u profiled %d queues %u\n", kernels, writes, profiled > 0, created);
+	fprintf(file, "kernels %u writes %u profiled %d queues %u asked %u\n", kernels, writes, profiled > 0, created, asked);
 	fclose(file);
 }

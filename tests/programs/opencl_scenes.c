@@ -393,6 +393,64 @@ int calls_waits(cl_command_queue_properties properties)
 	return 0;
 }
 
+/* ---- Many kernels, and kernels for one launch each --------------------------------------------------- */
+
+static void launch_empty(const struct world *w, cl_kernel kernel)
+{
+	const cl_float f = 1;
+	const size_t one = 1;
+
+	TRY(clSetKernelArg(kernel, 0, sizeof f, &f));
+	TRY(clEnqueueNDRangeKernel(w->queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL));
+}
+
+int calls_kernels(int count)
+{
+	cl_kernel *kernels = calloc((size_t)count + 1, sizeof *kernels);
+	struct world w;
+
+	world_make(&w, 0);
+	for (int i = 0; i < count; i++)
+		kernels[i] = kernel_make(&w, "empty");
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < count; i++)
+			launch_empty(&w, kernels[i]);
+	TRY(clFinish(w.queue));
+	for (int i = 0; i < count; i++)
+		TRY(clReleaseKernel(kernels[i]));
+	free(kernels);
+	world_end(&w);
+	puts("done");
+	return 0;
+}
+
+static void launch_fresh(const struct world *w)
+{
+	cl_kernel kernel = kernel_make(w, "empty");
+
+	pause_ms(1);
+	launch_empty(w, kernel);
+	TRY(clFinish(w->queue));
+	TRY(clReleaseKernel(kernel));
+}
+
+/* Of one program, and then of another one. */
+int calls_fresh(void)
+{
+	struct world w;
+
+	world_make(&w, 0);
+	for (int i = 0; i < 10; i++)
+		launch_fresh(&w);
+	TRY(clReleaseProgram(w.program));
+	program_make(&w);
+	for (int i = 0; i < 10; i++)
+		launch_fresh(&w);
+	world_end(&w);
+	puts("done");
+	return 0;
+}
+
 /* ---- Memory that comes and goes --------------------------------------------------------------------- */
 
 int calls_memory(void)

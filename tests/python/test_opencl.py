@@ -30,6 +30,8 @@ WORK = (KERNEL, H2D, D2H, D2D, MEMSET, SYNC)
 PAGEABLE, PINNED, DEVICE, MANAGED = 1, 2, 3, 5
 RAW_NS_OFF = 1000  # of a device's time from its own clock, when that is one of the kernel's
 
+LATE_BUILD = "clBuildProgram (at the first launch)"
+
 Own = namedtuple("Own", "type start end")
 
 
@@ -272,7 +274,7 @@ def test_compilation_at_the_first_launch(tmp_path, monkeypatch):
     (tmp_path / "cache").mkdir()
     recording = calls(tmp_path, "busy")
     late = [event for event in recording.events
-            if recording.name(event) == "clBuildProgram (at the first launch)" and event.kind == CALL]
+            if recording.name(event) == LATE_BUILD and event.kind == CALL]
     assert len(late) == 1
     kernel = work_of(recording, KERNEL)[0]
     assert late[0].correlation == kernel.correlation and late[0].time + late[0].duration == pytest.approx(kernel.time, abs=10)
@@ -280,6 +282,27 @@ def test_compilation_at_the_first_launch(tmp_path, monkeypatch):
                          check=True, timeout=PATIENCE)
     device, = json.loads(run.stdout)["devices"]
     assert device["idle_causes"]["jit_us"] == pytest.approx((ns(recording, late[0])[1] - ns(recording, late[0])[0]) / 1e3, rel=0.2)
+
+
+def test_a_kernel_for_each_launch(tmp_path, monkeypatch):
+    """Another handle is not another compilation; another build of the program is one."""
+    monkeypatch.setenv("OPENCL_LAYERS", str(LAYER))
+    monkeypatch.setenv("OPENCL_TEST_LAYER", "late")
+    recording = calls(tmp_path, "fresh")
+    kernels = work_of(recording, KERNEL)
+    assert len(kernels) == 20
+    late = [event.correlation for event in recording.events if event.kind == CALL and recording.name(event) == LATE_BUILD]
+    assert sorted(late) == [kernels[0].correlation, kernels[10].correlation]
+
+
+def test_many_kernels(tmp_path, monkeypatch):
+    """Each is asked for its name once, wherever it is kept."""
+    monkeypatch.setenv("OPENCL_LAYERS", str(LAYER))
+    monkeypatch.setenv("OPENCL_TEST_COUNTS", str(tmp_path / "counts"))
+    recording = calls(tmp_path, "kernels", 1000)
+    assert Counter(recording.name(event) for event in work_of(recording, KERNEL)) == {"empty": 3000}
+    words = (tmp_path / "counts").read_text().split()
+    assert int(words[words.index("asked") + 1]) == 1000
 
 
 # ---- The program notices nothing ----
