@@ -69,14 +69,25 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_uint what, size_t size, void *
 	return CL_SUCCESS;
 }
 
-/* ocl-icd cuts the list of layers in place, so that children would load only the first. */
+/* Whether what follows the cut at `left` is what followed there before, up to the next. */
+static bool goes_on(const char *all, const char *now, size_t left)
+{
+	size_t next = left + 1 + strcspn(all + left + 1, ":");
+
+	for (size_t i = left + 1; i < next; i++)
+		if (now[i] != all[i])
+			return false;
+	return true;
+}
+
+/* ocl-icd cuts the list of layers in place, at each that it has loaded, so that children would load only the first. */
 static void mend_environment(void)
 {
 	const char *all = getenv("INFERSCOPE_OPENCL_LAYERS"), *now = getenv("OPENCL_LAYERS");
-	size_t left = now ? strlen(now) : 0;
+	size_t size = all ? strlen(all) : 0, left;
 
-	if (all && now && strlen(all) > left && memcmp(all, now, left) == 0 && all[left] == ':')
-		((char *)(uintptr_t)now)[left] = ':'; /* where the loader has been: it has gone on behind it */
+	while (all && now && (left = strlen(now)) < size && memcmp(all, now, left) == 0 && all[left] == ':' && goes_on(all, now, left))
+		((char *)(uintptr_t)now)[left] = ':';
 }
 
 static void harvest_all(void)

@@ -612,6 +612,7 @@ int calls_children(const char *self)
 	TRY(rc);
 	launch_work(&w, w.queue, buffer, 1, 0, NULL, NULL);
 	TRY(clFinish(w.queue));
+	child(self, "waits"); /* with the environment that the loader has left */
 	launch_work(&w, w.queue, buffer, 10, 1, &user, NULL);
 	fflush(stdout);
 	pid = fork();

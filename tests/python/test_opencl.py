@@ -5,6 +5,7 @@ INFERSCOPE_OPENCL_PYTHON is the interpreter that has the packages; the one that 
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -430,7 +431,7 @@ def test_children(tmp_path):
     recording = calls(tmp_path, "children")
     assert sorted(recording.out.split("\n")) == sorted(bare("children").split("\n"))
     per_process = Counter(recording.trace.tracks[event.track]["process"] for event in work_of(recording, KERNEL))
-    assert sorted(per_process.values()) == [2, 3, 3]  # the child that was forked with work on its way has none
+    assert sorted(per_process.values()) == [2, 3, 3, 3]  # the child that was forked with work on its way has none
 
 
 @pytest.mark.parametrize("before", [True, False])
@@ -446,10 +447,22 @@ def test_beside_another_layer(tmp_path, monkeypatch, before):
     recording = calls(tmp_path, "children")
     assert sorted(recording.out.split("\n")) == sorted(bare("children").split("\n"))
     per_process = Counter(recording.trace.tracks[event.track]["process"] for event in work_of(recording, KERNEL))
-    assert sorted(per_process.values()) == [2, 3, 3]
+    assert sorted(per_process.values()) == [2, 3, 3, 3]
     seen = [line.split() for line in counts.read_text().splitlines()]
-    assert sorted(int(words[1]) for words in seen) == [2, 3]  # the third child leaves by _exit() and does not say
+    assert sorted(int(words[1]) for words in seen) == [2, 3, 3]  # the others leave by _exit() and do not say
     assert all(int(words[5]) == int(before) for words in seen)  # what profiling we ask for passes those below us
+
+
+def test_beside_two_other_layers(tmp_path, monkeypatch):
+    """The list has been cut twice when ours is loaded; a child has all three."""
+    second = shutil.copy(LAYER, tmp_path / "second.so")
+    monkeypatch.setenv("OPENCL_TEST_COUNTS", str(tmp_path / "counts"))
+    monkeypatch.setenv("OPENCL_LAYERS", f"{LAYER}:{second}")
+    recording = calls(tmp_path, "children")
+    per_process = Counter(recording.trace.tracks[event.track]["process"] for event in work_of(recording, KERNEL))
+    assert sorted(per_process.values()) == [2, 3, 3, 3]
+    seen = [line.split() for line in (tmp_path / "counts").read_text().splitlines()]
+    assert sorted(int(words[1]) for words in seen) == [2, 2, 3, 3, 3, 3]  # both of them
 
 
 def test_loaders_that_call_it_otherwise():
