@@ -10,7 +10,8 @@
 #include "opencl/opencl.h"
 
 #define PLATFORMS 4u /* those beyond are passed on as they are */
-#define BITS 10u
+#define BITS 12u
+#define WAYS 8u /* places one after another that a command buffer may be kept in */
 
 typedef struct _cl_command_buffer_khr *batch_handle; /* not all headers have it */
 typedef cl_int(CL_API_CALL *enqueue_function)(cl_uint, cl_command_queue *, batch_handle, cl_uint, const cl_event *, cl_event *);
@@ -23,39 +24,59 @@ static struct platform {
 	_Atomic(create_function) create;
 } platforms[PLATFORMS];
 
-/* The queues that command buffers were made for, the first of each; a newer one takes the place of another. */
+/* The queues that command buffers were made for, the first of each: not every driver tells it when it is asked. */
 struct made {
-	_Atomic(batch_handle) batch;
-	_Atomic(cl_command_queue) queue;
+	batch_handle batch;
+	cl_command_queue queue;
+	uint64_t number; /* in the order in which they were made */
 };
 static struct batches {
-	_Atomic uint32_t lock; /* of the platforms, which a forked child keeps */
+	_Atomic uint32_t lock; /* of the platforms, which a forked child keeps, too */
+	uint64_t count;        /* made so far */
 	struct made made[1u << BITS];
 } *batches;
+
+/* Where it is, else where it would be: in a free place or that of the oldest.  With the lock. */
+static struct made *place_for(batch_handle batch)
+{
+	uint32_t home = opencl_place(batch, BITS);
+	struct made *oldest = &batches->made[home];
+
+	for (uint32_t way = 0; way < WAYS; way++) {
+		struct made *place = &batches->made[(home + way) % (1u << BITS)];
+
+		if (place->batch == batch)
+			return place;
+		oldest = place->number < oldest->number ? place : oldest;
+	}
+	return oldest;
+}
 
 static batch_handle create(struct platform *p, cl_uint count, const cl_command_queue *queues, const cl_ulong *list, cl_int *ret_error)
 {
 	batch_handle batch = atomic_load(&p->create)(count, queues, list, ret_error);
-	struct made *place = &batches->made[opencl_place(batch, BITS)];
 
 	if (batch && count && queues) {
-		atomic_store_explicit(&place->batch, NULL, memory_order_relaxed);
-		atomic_store_explicit(&place->queue, queues[0], memory_order_release);
-		atomic_store_explicit(&place->batch, batch, memory_order_release);
+		opencl_lock(&batches->lock);
+		*place_for(batch) = (struct made){ batch, queues[0], ++batches->count };
+		opencl_unlock(&batches->lock);
 	}
 	return batch;
 }
 
-/* The one it is put into, else the first that it was made for. */
+/* The one it is put into, else the first that it was made for; NULL: that is not known any more. */
 static cl_command_queue queue_of(batch_handle batch, cl_uint count, const cl_command_queue *queues)
 {
-	struct made *place = &batches->made[opencl_place(batch, BITS)];
+	const struct made *place;
+	cl_command_queue queue;
 
 	if (count && queues)
 		return queues[0];
-	if (atomic_load_explicit(&place->batch, memory_order_acquire) != batch)
-		return NULL;
-	return atomic_load_explicit(&place->queue, memory_order_relaxed);
+	opencl_lock(&batches->lock);
+	place = place_for(batch);
+	queue = place->batch == batch ? place->queue : NULL;
+	opencl_unlock(&batches->lock);
+	return queue;
 }
 
 static uint32_t batch_name(void)
@@ -70,19 +91,32 @@ static uint32_t batch_name(void)
 	return name;
 }
 
+/* The call is known, and that work has come of it. */
+static void tell_unplaced(uint64_t begin, cl_int rc)
+{
+	opencl_call_returned(CALL_BATCH, begin, 0);
+	if (rc == CL_SUCCESS)
+		gpu_count_lost(1);
+}
+
 static cl_int enqueue(struct platform *p, cl_uint count, cl_command_queue *queues, batch_handle batch, cl_uint waits, const cl_event *list,
 		      cl_event *event)
 {
 	enqueue_function next = atomic_load(&p->enqueue);
 	struct command command = { .kind = EVENT_GPU_KERNEL, .graph = (uintptr_t)batch };
+	cl_command_queue queue = queue_of(batch, count, queues);
+	bool recording = opencl_recording();
+	uint64_t begin = opencl_now();
 	struct call call;
 	cl_int rc;
 
-	if (opencl_recording())
+	if (recording)
 		command.name = batch_name();
-	opencl_call_begin(&call, queue_of(batch, count, queues), event, waits, list);
+	opencl_call_begin(&call, queue, event, waits, list);
 	rc = next(count, queues, batch, waits, list, call.event);
 	opencl_call_end(&call, CALL_BATCH, rc, &command);
+	if (recording && !queue)
+		tell_unplaced(begin, rc);
 	return rc;
 }
 

@@ -107,6 +107,8 @@ int main(int argc, char **argv)
 		return calls_svm();
 	if (strcmp(what, "batch") == 0)
 		return calls_batch();
+	if (strcmp(what, "batches") == 0)
+		return calls_batches(more ? atoi(more) : 100);
 	if (strcmp(what, "busy") == 0)
 		return calls_busy(CL_QUEUE_PROFILING_ENABLE | order_of(more));
 	if (strcmp(what, "gaps") == 0)

@@ -44,6 +44,7 @@ void launch_scale(const struct world *w, cl_command_queue queue, cl_mem buffer, 
 int calls_kinds(void);
 int calls_svm(void);
 int calls_batch(void);
+int calls_batches(int count);
 int calls_busy(cl_command_queue_properties properties);
 int calls_gaps(void);
 int calls_view(cl_command_queue_properties properties);

@@ -211,3 +211,45 @@ int calls_batch(void)
 	world_end(&w);
 	return 0;
 }
+
+/* Many of them, for two queues by turns; where to is what they were made for. */
+int calls_batches(int count)
+{
+	cl_command_buffer_khr *batches = calloc((size_t)count + 1, sizeof *batches);
+	cl_command_queue queues[2];
+	size_t one = 1;
+	cl_float f = 1;
+	struct world w;
+	cl_int rc;
+
+	world_make(&w, 0);
+	EXTENSION(clCreateCommandBufferKHR);
+	EXTENSION(clCommandNDRangeKernelKHR);
+	EXTENSION(clFinalizeCommandBufferKHR);
+	EXTENSION(clEnqueueCommandBufferKHR);
+	EXTENSION(clReleaseCommandBufferKHR);
+	if (!clCreateCommandBufferKHR || !clEnqueueCommandBufferKHR) {
+		puts("none");
+		return 0;
+	}
+	queues[0] = w.queue;
+	queues[1] = queue_make(&w, 0);
+	TRY(clSetKernelArg(w.empty, 0, sizeof f, &f));
+	for (int i = 0; i < count; i++) {
+		batches[i] = clCreateCommandBufferKHR(1, &queues[i % 2], NULL, &rc);
+		TRY(rc);
+		TRY(clCommandNDRangeKernelKHR(batches[i], NULL, NULL, w.empty, 1, NULL, &one, &one, 0, NULL, NULL, NULL));
+		TRY(clFinalizeCommandBufferKHR(batches[i]));
+	}
+	for (int i = 0; i < count; i++)
+		TRY(clEnqueueCommandBufferKHR(0, NULL, batches[i], 0, NULL, NULL));
+	for (int i = 0; i < 2; i++)
+		TRY(clFinish(queues[i]));
+	for (int i = 0; i < count; i++)
+		TRY(clReleaseCommandBufferKHR(batches[i]));
+	free(batches);
+	TRY(clReleaseCommandQueue(queues[1]));
+	world_end(&w);
+	puts("done");
+	return 0;
+}

@@ -180,6 +180,26 @@ def test_command_buffers(tmp_path):
     assert all(before.time + before.duration <= after.time for before, after in zip(batches, batches[1:]))
 
 
+def test_many_command_buffers(tmp_path):
+    recording = calls(tmp_path, "batches", 200)
+    if recording.out == "none\n":
+        pytest.skip("the device has no command buffers")
+    batches = work_of(recording, KERNEL)
+    assert len({event.graph for event in batches}) == called(recording)["clEnqueueCommandBufferKHR"] == 200
+    assert list(Counter(event.track for event in batches).values()) == [100, 100]
+
+
+def test_more_command_buffers_than_there_is_room_for(tmp_path):
+    """Where the oldest were to go is forgotten, and what they did counts as lost."""
+    recording = record(tmp_path, "batches", 6000, program=CALLS)
+    assert recording.status == 0
+    if recording.out == "none\n":
+        pytest.skip("the device has no command buffers")
+    batches = work_of(recording, KERNEL)
+    assert 3000 < len({event.graph for event in batches}) <= 4096
+    assert called(recording)["clEnqueueCommandBufferKHR"] == len(batches) + recording.lost(3) == 6000
+
+
 # ---- Times ----
 
 def own_events(out):
