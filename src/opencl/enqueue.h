@@ -7,18 +7,19 @@
 #define WAIT_LIST cl_uint waits, const cl_event *list, cl_event *event
 #define NEXT_WAITS waits, list, call.event
 
-/* Puts `command` into a queue by the function of the layer below, and returns from where it stands. */
-#define ENQUEUE(which, queue, function, ...)                                \
+/* Puts `command` into a queue by `next`, and returns from where it stands. */
+#define ENQUEUE_BY(which, queue, next, ...)                                 \
 	do {                                                                \
 		struct call call;                                           \
 		cl_int rc;                                                  \
                                                                             \
 		opencl_call_begin(&call, queue, event, waits, list);        \
-		rc = opencl_next.function(queue, __VA_ARGS__, NEXT_WAITS);  \
+		rc = next(queue, __VA_ARGS__, NEXT_WAITS);                  \
 		opencl_call_end(&call, which, rc, &command);                \
 		return rc;                                                  \
 	} while (0)
-/* The same of what is known of a command. */
+/* The same by the function of the layer below; and of what is known of a command. */
+#define ENQUEUE(which, queue, function, ...) ENQUEUE_BY(which, queue, opencl_next.function, __VA_ARGS__)
 #define COMMAND(which, queue, function, known, ...)                         \
 	do {                                                                \
 		struct command command = known;                             \

@@ -15,7 +15,7 @@
  *      call.c       around the calls that put commands into queues
  *      wait.c       what commands wait for
  *      enqueue.c, enqueue_memory.c     those calls
- *      batch.c      command buffers, which are an extension
+ *      extension.c  functions that are asked for by name; batch.c  command buffers, which are an extension
  *      host.c       calls that wait or compile
  *      memory.c     memory objects: sizes and lifetimes; maps.c  what of them is mapped
  *      kernel.c     names of kernels; arguments.c  what they are called with, where that is asked for
@@ -289,11 +289,12 @@ extern bool opencl_arguments_wanted;
 /* A MessagePack map of at most GPU_METADATA bytes, its size; 0: nothing is known. */
 size_t opencl_arguments_of(cl_kernel kernel, uint8_t ret[GPU_METADATA]);
 
-/* ---- enqueue.c, enqueue_memory.c, batch.c, host.c ---- */
+/* ---- enqueue.c, enqueue_memory.c, extension.c, batch.c, host.c ---- */
 
 void opencl_enqueue_wrap(struct _cl_icd_dispatch *table);
 void opencl_enqueue_memory_wrap(struct _cl_icd_dispatch *table);
-void opencl_batch_wrap(struct _cl_icd_dispatch *table);
+void opencl_extension_wrap(struct _cl_icd_dispatch *table);
+bool opencl_batch_map(void);
 void opencl_host_wrap(struct _cl_icd_dispatch *table);
 
 #endif
