@@ -48,6 +48,19 @@ static const char *const names[OPENCL_CALL_COUNT] = {
 	[CALL_SVM_UNMAP] = "clEnqueueSVMUnmap",
 	[CALL_SVM_MIGRATE] = "clEnqueueSVMMigrateMem",
 	[CALL_SVM_FREE_LATER] = "clEnqueueSVMFree",
+	[CALL_USM_COPY] = "clEnqueueMemcpyINTEL",
+	[CALL_USM_COPY_ASYNC] = "clEnqueueMemcpyINTEL" ASYNC,
+	[CALL_USM_FILL] = "clEnqueueMemFillINTEL",
+	[CALL_USM_SET] = "clEnqueueMemsetINTEL",
+	[CALL_USM_MIGRATE] = "clEnqueueMigrateMemINTEL",
+	[CALL_GL_ACQUIRE] = "clEnqueueAcquireGLObjects",
+	[CALL_GL_RELEASE] = "clEnqueueReleaseGLObjects",
+	[CALL_EGL_ACQUIRE] = "clEnqueueAcquireEGLObjectsKHR",
+	[CALL_EGL_RELEASE] = "clEnqueueReleaseEGLObjectsKHR",
+	[CALL_EXTERNAL_ACQUIRE] = "clEnqueueAcquireExternalMemObjectsKHR",
+	[CALL_EXTERNAL_RELEASE] = "clEnqueueReleaseExternalMemObjectsKHR",
+	[CALL_VA_ACQUIRE] = "clEnqueueAcquireVA_APIMediaSurfacesINTEL",
+	[CALL_VA_RELEASE] = "clEnqueueReleaseVA_APIMediaSurfacesINTEL",
 	[CALL_BATCH] = "clEnqueueCommandBufferKHR",
 	[CALL_FINISH] = "clFinish",
 	[CALL_WAIT] = "clWaitForEvents",
@@ -62,6 +75,11 @@ static const char *const names[OPENCL_CALL_COUNT] = {
 	[CALL_RELEASE_MEMORY] = "clReleaseMemObject",
 	[CALL_SVM_ALLOC] = "clSVMAlloc",
 	[CALL_SVM_FREE] = "clSVMFree",
+	[CALL_USM_HOST] = "clHostMemAllocINTEL",
+	[CALL_USM_DEVICE] = "clDeviceMemAllocINTEL",
+	[CALL_USM_SHARED] = "clSharedMemAllocINTEL",
+	[CALL_USM_FREE] = "clMemFreeINTEL",
+	[CALL_USM_FREE_BLOCKING] = "clMemBlockingFreeINTEL",
 	[CALL_SET_USER_EVENT] = "clSetUserEventStatus",
 	[NAME_STREAM_WAIT] = "stream wait (event list)",
 	[NAME_BATCH] = "command buffer",
@@ -70,7 +88,8 @@ static const char *const names[OPENCL_CALL_COUNT] = {
 static bool waits(enum opencl_call which)
 {
 	return which == CALL_READ || which == CALL_READ_RECT || which == CALL_WRITE || which == CALL_WRITE_RECT || which == CALL_READ_IMAGE ||
-	       which == CALL_WRITE_IMAGE || which == CALL_MAP || which == CALL_MAP_IMAGE || which == CALL_SVM_COPY || which == CALL_SVM_MAP;
+	       which == CALL_WRITE_IMAGE || which == CALL_MAP || which == CALL_MAP_IMAGE || which == CALL_SVM_COPY || which == CALL_SVM_MAP ||
+	       which == CALL_USM_COPY;
 }
 
 /* Names are interned once; in another session their ids mean the same. */

@@ -106,9 +106,9 @@ static cl_device_id only_one_of(cl_context context)
 	return id;
 }
 
-const struct gpu_stream *opencl_device_memory(struct runtime_thread *t, cl_context context)
+const struct gpu_stream *opencl_device_memory(struct runtime_thread *t, cl_context context, cl_device_id device)
 {
-	cl_device_id id = only_one_of(context);
+	cl_device_id id = device ? device : only_one_of(context);
 	struct place *place = id ? &devices->known[index_of(id)].memory : &devices->process;
 	char text[NAME_MAX_BYTES];
 	struct gpu_stream stream;

@@ -1,5 +1,6 @@
 /* enqueue_memory.c - the calls that put copies, fills and maps into queues. */
 #include "opencl/enqueue.h"
+#include "opencl/extension.h"
 
 static uint64_t volume(const size_t *region)
 {
@@ -221,18 +222,22 @@ static CL_API_ENTRY cl_int CL_API_CALL migrate(cl_command_queue queue, cl_uint c
 
 /* ---- Shared virtual memory: of a pointer that is not the start of a piece it is not known what it points to ---------------- */
 
-static struct command svm_copy_command(const void *to, const void *from, size_t size)
+static bool is_of_host(uint32_t kind)
 {
-	uint32_t source = opencl_memory_kind_at(from), target = opencl_memory_kind_at(to);
-	bool down = source == MEMORY_MANAGED && target == MEMORY_PAGEABLE, up = source == MEMORY_PAGEABLE && target == MEMORY_MANAGED;
+	return kind == MEMORY_PAGEABLE || kind == MEMORY_PINNED;
+}
+
+static struct command copy_between(uint32_t source, uint32_t target, size_t size)
+{
+	bool down = !is_of_host(source) && is_of_host(target), up = is_of_host(source) && !is_of_host(target);
 
 	return copy(up ? EVENT_H2D_COPY : down ? EVENT_D2H_COPY : EVENT_D2D_COPY, size, source, target);
 }
 
 static CL_API_ENTRY cl_int CL_API_CALL svm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, WAIT_LIST)
 {
-	COMMAND(blocking ? CALL_SVM_COPY : CALL_SVM_COPY_ASYNC, queue, clEnqueueSVMMemcpy, svm_copy_command(to, from, size), blocking, to, from,
-		size);
+	COMMAND(blocking ? CALL_SVM_COPY : CALL_SVM_COPY_ASYNC, queue, clEnqueueSVMMemcpy,
+		copy_between(opencl_memory_kind_at(from), opencl_memory_kind_at(to), size), blocking, to, from, size);
 }
 
 static CL_API_ENTRY cl_int CL_API_CALL svm_fill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size,
@@ -284,6 +289,73 @@ static CL_API_ENTRY cl_int CL_API_CALL svm_free(cl_command_queue queue, cl_uint 
 	opencl_call_end(&call, CALL_SVM_FREE_LATER, rc, &command);
 	return rc;
 }
+
+/* ---- Unified shared memory (cl_intel_unified_shared_memory): the driver knows of any pointer what it points to ---------------- */
+
+#define INFO_TYPE 0x419a
+enum usm_type { USM_UNKNOWN = 0x4196, USM_HOST, USM_DEVICE, USM_SHARED };
+
+typedef cl_int(CL_API_CALL *usm_info_function)(cl_context, const void *, cl_uint, size_t, void *, size_t *);
+typedef cl_int(CL_API_CALL *usm_copy_function)(cl_command_queue, cl_bool, void *, const void *, size_t, WAIT_LIST);
+typedef cl_int(CL_API_CALL *usm_fill_function)(cl_command_queue, void *, const void *, size_t, size_t, WAIT_LIST);
+typedef cl_int(CL_API_CALL *usm_set_function)(cl_command_queue, void *, cl_int, size_t, WAIT_LIST);
+typedef cl_int(CL_API_CALL *usm_migrate_function)(cl_command_queue, const void *, size_t, cl_mem_migration_flags, WAIT_LIST);
+
+static uint32_t usm_kind(struct opencl_platform *p, cl_command_queue queue, const void *pointer)
+{
+	usm_info_function info = (usm_info_function)opencl_extension(p, EXTENSION_USM_INFO);
+	uint32_t kind = opencl_memory_kind_at(pointer);
+	cl_context context = NULL;
+	cl_uint type = USM_UNKNOWN;
+
+	if (kind != MEMORY_PAGEABLE)
+		return kind;
+	if (info && opencl_next.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL) == CL_SUCCESS)
+		(void)info(context, pointer, INFO_TYPE, sizeof type, &type, NULL);
+	return type == USM_HOST ? MEMORY_PINNED : type == USM_DEVICE ? MEMORY_DEVICE : type == USM_SHARED ? MEMORY_MANAGED : host_kind(pointer);
+}
+
+static cl_int usm_copy(struct opencl_platform *p, cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, WAIT_LIST)
+{
+	struct command command = copy_between(usm_kind(p, queue, from), usm_kind(p, queue, to), size);
+
+	ENQUEUE_BY(blocking ? CALL_USM_COPY : CALL_USM_COPY_ASYNC, queue, ((usm_copy_function)opencl_extension(p, EXTENSION_USM_COPY)),
+		   blocking, to, from, size);
+}
+OPENCL_OURS(opencl_usm_copy, cl_int, usm_copy, (cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, WAIT_LIST),
+	    queue, blocking, to, from, size, waits, list, event)
+
+static cl_int usm_fill(struct opencl_platform *p, cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size,
+		       WAIT_LIST)
+{
+	struct command command = KNOWN(.kind = EVENT_MEMSET, .bytes = size);
+
+	ENQUEUE_BY(CALL_USM_FILL, queue, ((usm_fill_function)opencl_extension(p, EXTENSION_USM_FILL)), to, pattern, pattern_size, size);
+}
+OPENCL_OURS(opencl_usm_fill, cl_int, usm_fill,
+	    (cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size, WAIT_LIST),
+	    queue, to, pattern, pattern_size, size, waits, list, event)
+
+/* Of an older version of the extension. */
+static cl_int usm_set(struct opencl_platform *p, cl_command_queue queue, void *to, cl_int value, size_t size, WAIT_LIST)
+{
+	struct command command = KNOWN(.kind = EVENT_MEMSET, .bytes = size);
+
+	ENQUEUE_BY(CALL_USM_SET, queue, ((usm_set_function)opencl_extension(p, EXTENSION_USM_SET)), to, value, size);
+}
+OPENCL_OURS(opencl_usm_set, cl_int, usm_set, (cl_command_queue queue, void *to, cl_int value, size_t size, WAIT_LIST),
+	    queue, to, value, size, waits, list, event)
+
+static cl_int usm_migrate(struct opencl_platform *p, cl_command_queue queue, const void *pointer, size_t size, cl_mem_migration_flags flags,
+			  WAIT_LIST)
+{
+	struct command command = KNOWN(.kind = flags & CL_MIGRATE_MEM_OBJECT_HOST ? EVENT_D2H_COPY : EVENT_H2D_COPY, .bytes = size);
+
+	ENQUEUE_BY(CALL_USM_MIGRATE, queue, ((usm_migrate_function)opencl_extension(p, EXTENSION_USM_MIGRATE)), pointer, size, flags);
+}
+OPENCL_OURS(opencl_usm_migrate, cl_int, usm_migrate,
+	    (cl_command_queue queue, const void *pointer, size_t size, cl_mem_migration_flags flags, WAIT_LIST),
+	    queue, pointer, size, flags, waits, list, event)
 
 void opencl_enqueue_memory_wrap(struct _cl_icd_dispatch *table)
 {

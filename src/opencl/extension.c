@@ -8,10 +8,29 @@ static _Atomic uint32_t *lock; /* of the platforms, which a forked child keeps *
 
 static const struct row {
 	const char *name;
-	const opencl_function *ours; /* for each platform */
+	const opencl_function *ours; /* for each platform; NULL: we only call it */
 } rows[OPENCL_EXTENSIONS] = {
 	[EXTENSION_BATCH_CREATE] = { "clCreateCommandBufferKHR", opencl_batch_create },
 	[EXTENSION_BATCH_ENQUEUE] = { "clEnqueueCommandBufferKHR", opencl_batch_enqueue },
+	[EXTENSION_QUEUE_CREATE] = { "clCreateCommandQueueWithPropertiesKHR", opencl_queue_create },
+	[EXTENSION_USM_HOST] = { "clHostMemAllocINTEL", opencl_usm_host },
+	[EXTENSION_USM_DEVICE] = { "clDeviceMemAllocINTEL", opencl_usm_device },
+	[EXTENSION_USM_SHARED] = { "clSharedMemAllocINTEL", opencl_usm_shared },
+	[EXTENSION_USM_FREE] = { "clMemFreeINTEL", opencl_usm_free },
+	[EXTENSION_USM_FREE_BLOCKING] = { "clMemBlockingFreeINTEL", opencl_usm_free_blocking },
+	[EXTENSION_USM_INFO] = { "clGetMemAllocInfoINTEL", NULL },
+	[EXTENSION_USM_COPY] = { "clEnqueueMemcpyINTEL", opencl_usm_copy },
+	[EXTENSION_USM_FILL] = { "clEnqueueMemFillINTEL", opencl_usm_fill },
+	[EXTENSION_USM_SET] = { "clEnqueueMemsetINTEL", opencl_usm_set },
+	[EXTENSION_USM_MIGRATE] = { "clEnqueueMigrateMemINTEL", opencl_usm_migrate },
+	[EXTENSION_GL_ACQUIRE] = { "clEnqueueAcquireGLObjects", opencl_gl_acquire },
+	[EXTENSION_GL_RELEASE] = { "clEnqueueReleaseGLObjects", opencl_gl_release },
+	[EXTENSION_EGL_ACQUIRE] = { "clEnqueueAcquireEGLObjectsKHR", opencl_egl_acquire },
+	[EXTENSION_EGL_RELEASE] = { "clEnqueueReleaseEGLObjectsKHR", opencl_egl_release },
+	[EXTENSION_EXTERNAL_ACQUIRE] = { "clEnqueueAcquireExternalMemObjectsKHR", opencl_external_acquire },
+	[EXTENSION_EXTERNAL_RELEASE] = { "clEnqueueReleaseExternalMemObjectsKHR", opencl_external_release },
+	[EXTENSION_VA_ACQUIRE] = { "clEnqueueAcquireVA_APIMediaSurfacesINTEL", opencl_va_acquire },
+	[EXTENSION_VA_RELEASE] = { "clEnqueueReleaseVA_APIMediaSurfacesINTEL", opencl_va_release },
 };
 
 opencl_function opencl_extension(struct opencl_platform *p, enum opencl_extension which)
@@ -50,7 +69,7 @@ static void *ours(cl_platform_id id, const char *name, void *function)
 
 	while (function && name && which < OPENCL_EXTENSIONS && strcmp(name, rows[which].name) != 0)
 		which++;
-	if (!function || !name || which == OPENCL_EXTENSIONS)
+	if (!function || !name || which == OPENCL_EXTENSIONS || !rows[which].ours)
 		return function;
 	i = place_of(id);
 	if (i == OPENCL_PLATFORMS)

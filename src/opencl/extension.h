@@ -11,7 +11,11 @@
 #include "opencl/opencl.h"
 
 enum opencl_extension {
-	EXTENSION_BATCH_CREATE, EXTENSION_BATCH_ENQUEUE,
+	EXTENSION_BATCH_CREATE, EXTENSION_BATCH_ENQUEUE, EXTENSION_QUEUE_CREATE,
+	EXTENSION_USM_HOST, EXTENSION_USM_DEVICE, EXTENSION_USM_SHARED, EXTENSION_USM_FREE, EXTENSION_USM_FREE_BLOCKING,
+	EXTENSION_USM_INFO, EXTENSION_USM_COPY, EXTENSION_USM_FILL, EXTENSION_USM_SET, EXTENSION_USM_MIGRATE,
+	EXTENSION_GL_ACQUIRE, EXTENSION_GL_RELEASE, EXTENSION_EGL_ACQUIRE, EXTENSION_EGL_RELEASE,
+	EXTENSION_EXTERNAL_ACQUIRE, EXTENSION_EXTERNAL_RELEASE, EXTENSION_VA_ACQUIRE, EXTENSION_VA_RELEASE,
 	OPENCL_EXTENSIONS
 };
 
@@ -41,6 +45,12 @@ opencl_function opencl_extension(struct opencl_platform *platform, enum opencl_e
 	const opencl_function array[OPENCL_PLATFORMS] = { (opencl_function)function##_0, (opencl_function)function##_1, \
 							  (opencl_function)function##_2, (opencl_function)function##_3 };
 
-extern const opencl_function opencl_batch_create[], opencl_batch_enqueue[]; /* batch.c */
+extern const opencl_function opencl_batch_create[], opencl_batch_enqueue[];                             /* batch.c */
+extern const opencl_function opencl_queue_create[];                                                     /* queue.c */
+extern const opencl_function opencl_usm_host[], opencl_usm_device[], opencl_usm_shared[];               /* memory.c */
+extern const opencl_function opencl_usm_free[], opencl_usm_free_blocking[];
+extern const opencl_function opencl_usm_copy[], opencl_usm_fill[], opencl_usm_set[], opencl_usm_migrate[]; /* enqueue_memory.c */
+extern const opencl_function opencl_gl_acquire[], opencl_gl_release[], opencl_egl_acquire[], opencl_egl_release[]; /* share.c */
+extern const opencl_function opencl_external_acquire[], opencl_external_release[], opencl_va_acquire[], opencl_va_release[];
 
 #endif

@@ -113,6 +113,7 @@ static void wrap_all(void)
 	opencl_wait_wrap(&table);
 	opencl_memory_wrap(&table);
 	opencl_maps_wrap();
+	opencl_share_wrap(&table);
 	opencl_extension_wrap(&table);
 	inferscope_at_flush(harvest_all);
 	(void)atexit(at_end);

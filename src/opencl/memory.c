@@ -1,5 +1,5 @@
 /*
- * memory.c - memory objects: what there is, where it lives, and for how long.
+ * memory.c - memory objects and shared memory: what there is, where it lives, and for how long.
  *
  * An object ends when the driver says so, in a callback: references to it are
  * held by kernels, commands and parts of it too.  A sub-buffer, and an image
@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "opencl/opencl.h"
+#include "opencl/extension.h"
 
 #define BITS 16u
 #define OBJECTS (1u << BITS)
@@ -154,7 +154,7 @@ static void emit(struct runtime_thread *t, const struct object *o, uint32_t kind
 }
 
 /* A call has made memory: it is known from now on.  False: it could not be kept in mind, so that its end would not be told. */
-static bool made(cl_context context, struct object *object, enum opencl_call which, uint64_t begin)
+static bool made(cl_context context, cl_device_id device, struct object *object, enum opencl_call which, uint64_t begin)
 {
 	struct runtime_thread *t = &inferscope_thread;
 	uint64_t now = opencl_now();
@@ -164,7 +164,7 @@ static bool made(cl_context context, struct object *object, enum opencl_call whi
 	if (!opencl_recording() || !emit_enter(&inferscope_runtime, t))
 		return false;
 	gpu_emit_call(t, opencl_call_name(which), begin, now, correlation);
-	object->stream = *opencl_device_memory(t, context);
+	object->stream = *opencl_device_memory(t, context, device);
 	kept = put(object);
 	if (kept)
 		emit(t, object, EVENT_MEMORY_ALLOC, which, now, correlation);
@@ -174,15 +174,22 @@ static bool made(cl_context context, struct object *object, enum opencl_call whi
 	return kept;
 }
 
-static void ended(const void *handle, enum opencl_call which)
+static void tell_end(const struct object *object, enum opencl_call which)
 {
 	struct runtime_thread *t = &inferscope_thread;
+
+	if (!opencl_recording() || !emit_enter(&inferscope_runtime, t))
+		return;
+	emit(t, object, EVENT_MEMORY_FREE, which, opencl_now(), 0);
+	emit_leave(t);
+}
+
+static void ended(const void *handle, enum opencl_call which)
+{
 	struct object object;
 
-	if (!take(handle, &object) || !opencl_recording() || !emit_enter(&inferscope_runtime, t))
-		return;
-	emit(t, &object, EVENT_MEMORY_FREE, which, opencl_now(), 0);
-	emit_leave(t);
+	if (take(handle, &object))
+		tell_end(&object, which);
 }
 
 /* ---- Buffers and images ---------------------------------------------------------------------- */
@@ -211,7 +218,7 @@ static cl_mem created(cl_context context, cl_mem handle, cl_mem_flags flags, enu
 		object.memory = MEMORY_PINNED;
 	(void)opencl_next.clGetMemObjectInfo(handle, CL_MEM_SIZE, sizeof size, &size, NULL);
 	object.bytes = size;
-	if (made(context, &object, which, begin) &&
+	if (made(context, NULL, &object, which, begin) &&
 	    opencl_next.clSetMemObjectDestructorCallback(handle, destroyed, NULL) != CL_SUCCESS)
 		(void)take(handle, &unused); /* the handle may come again */
 	return handle;
@@ -287,7 +294,7 @@ static CL_API_ENTRY void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_f
 	struct object object = { .handle = pointer, .bytes = size, .memory = MEMORY_MANAGED };
 
 	if (pointer)
-		(void)made(context, &object, CALL_SVM_ALLOC, begin);
+		(void)made(context, NULL, &object, CALL_SVM_ALLOC, begin);
 	return pointer;
 }
 
@@ -357,6 +364,85 @@ void opencl_memory_given(struct runtime_thread *t, uint32_t frees, uint64_t time
 		opencl_unlock(&objects->lock);
 	}
 }
+
+/* ---- Unified shared memory (cl_intel_unified_shared_memory) ------------------------------------------ */
+
+typedef void *(CL_API_CALL *usm_host_function)(cl_context, const cl_ulong *, size_t, cl_uint, cl_int *);
+typedef void *(CL_API_CALL *usm_device_function)(cl_context, cl_device_id, const cl_ulong *, size_t, cl_uint, cl_int *);
+typedef cl_int(CL_API_CALL *usm_free_function)(cl_context, void *);
+
+static void *allocated(cl_context context, cl_device_id device, struct object *object, enum opencl_call which, uint64_t begin)
+{
+	if (object->handle && objects)
+		(void)made(context, device, object, which, begin);
+	return (void *)(uintptr_t)object->handle;
+}
+
+static void *usm_host(struct opencl_platform *p, cl_context context, const cl_ulong *list, size_t size, cl_uint alignment, cl_int *ret_error)
+{
+	usm_host_function next = (usm_host_function)opencl_extension(p, EXTENSION_USM_HOST);
+	uint64_t begin = opencl_now();
+	struct object object = { .handle = next(context, list, size, alignment, ret_error), .bytes = size, .memory = MEMORY_PINNED };
+
+	return allocated(context, NULL, &object, CALL_USM_HOST, begin);
+}
+OPENCL_OURS(opencl_usm_host, void *, usm_host, (cl_context context, const cl_ulong *list, size_t size, cl_uint alignment, cl_int *ret_error),
+	    context, list, size, alignment, ret_error)
+
+#define ALLOCATED cl_context context, cl_device_id device, const cl_ulong *list, size_t size, cl_uint alignment, cl_int *ret_error
+
+static void *usm_device(struct opencl_platform *p, ALLOCATED)
+{
+	usm_device_function next = (usm_device_function)opencl_extension(p, EXTENSION_USM_DEVICE);
+	uint64_t begin = opencl_now();
+	struct object object = { .handle = next(context, device, list, size, alignment, ret_error), .bytes = size, .memory = MEMORY_DEVICE };
+
+	return allocated(context, device, &object, CALL_USM_DEVICE, begin);
+}
+OPENCL_OURS(opencl_usm_device, void *, usm_device, (ALLOCATED), context, device, list, size, alignment, ret_error)
+
+/* The device may be NULL: then it is for all of the context's. */
+static void *usm_shared(struct opencl_platform *p, ALLOCATED)
+{
+	usm_device_function next = (usm_device_function)opencl_extension(p, EXTENSION_USM_SHARED);
+	uint64_t begin = opencl_now();
+	struct object object = { .handle = next(context, device, list, size, alignment, ret_error), .bytes = size, .memory = MEMORY_MANAGED };
+
+	return allocated(context, device, &object, CALL_USM_SHARED, begin);
+}
+OPENCL_OURS(opencl_usm_shared, void *, usm_shared, (ALLOCATED), context, device, list, size, alignment, ret_error)
+
+/* It is out of the table before it is free: then another thread may get the address. */
+static cl_int give_back(usm_free_function next, cl_context context, void *pointer, enum opencl_call which)
+{
+	struct object object;
+	bool known = objects && take(pointer, &object);
+	cl_int rc = next(context, pointer);
+
+	if (known && rc != CL_SUCCESS)
+		(void)put(&object);
+	else if (known)
+		tell_end(&object, which);
+	return rc;
+}
+
+static cl_int usm_free(struct opencl_platform *p, cl_context context, void *pointer)
+{
+	return give_back((usm_free_function)opencl_extension(p, EXTENSION_USM_FREE), context, pointer, CALL_USM_FREE);
+}
+OPENCL_OURS(opencl_usm_free, cl_int, usm_free, (cl_context context, void *pointer), context, pointer)
+
+/* It waits for the commands that use it. */
+static cl_int usm_free_blocking(struct opencl_platform *p, cl_context context, void *pointer)
+{
+	usm_free_function next = (usm_free_function)opencl_extension(p, EXTENSION_USM_FREE_BLOCKING);
+	uint64_t begin = opencl_now();
+	cl_int rc = give_back(next, context, pointer, CALL_USM_FREE_BLOCKING);
+
+	opencl_call_returned(CALL_USM_FREE_BLOCKING, begin, 0);
+	return rc;
+}
+OPENCL_OURS(opencl_usm_free_blocking, cl_int, usm_free_blocking, (cl_context context, void *pointer), context, pointer)
 
 void opencl_memory_wrap(struct _cl_icd_dispatch *table)
 {

@@ -15,9 +15,10 @@
  *      call.c       around the calls that put commands into queues
  *      wait.c       what commands wait for
  *      enqueue.c, enqueue_memory.c     those calls
+ *      share.c      objects that are shared with OpenGL and others
  *      extension.c  functions that are asked for by name; batch.c  command buffers, which are an extension
  *      host.c       calls that wait or compile
- *      memory.c     memory objects: sizes and lifetimes; maps.c  what of them is mapped
+ *      memory.c     memory objects and shared memory: sizes and lifetimes; maps.c  what of them is mapped
  *      kernel.c     names of kernels; arguments.c  what they are called with, where that is asked for
  *
  * A command holds a reference to its event until it has been seen to end: in a
@@ -84,8 +85,9 @@ static inline uint32_t opencl_place(const void *handle, unsigned bits)
 
 bool opencl_device_map(void);
 void opencl_device_describe(char *text, size_t size, cl_device_id device, const char *stream);
-/* Where the memory of a context is told: its device, or the process where it has several.  Between emit_enter() and emit_leave(). */
-const struct gpu_stream *opencl_device_memory(struct runtime_thread *thread, cl_context context);
+/* Where memory of a context is told: the device that it is of; with NULL for that the context's, or the process where it has several.
+ * Between emit_enter() and emit_leave(). */
+const struct gpu_stream *opencl_device_memory(struct runtime_thread *thread, cl_context context, cl_device_id device);
 
 /* ---- clock.c ---- */
 
@@ -221,8 +223,12 @@ enum opencl_call {
 	CALL_FILL, CALL_FILL_IMAGE, CALL_MAP, CALL_MAP_ASYNC, CALL_MAP_IMAGE, CALL_MAP_IMAGE_ASYNC, CALL_UNMAP, CALL_MIGRATE,
 	CALL_MARKER, CALL_OLD_MARKER, CALL_BARRIER, CALL_OLD_BARRIER, CALL_WAIT_IN_QUEUE,
 	CALL_SVM_COPY, CALL_SVM_COPY_ASYNC, CALL_SVM_FILL, CALL_SVM_MAP, CALL_SVM_MAP_ASYNC, CALL_SVM_UNMAP, CALL_SVM_MIGRATE, CALL_SVM_FREE_LATER,
+	CALL_USM_COPY, CALL_USM_COPY_ASYNC, CALL_USM_FILL, CALL_USM_SET, CALL_USM_MIGRATE,
+	CALL_GL_ACQUIRE, CALL_GL_RELEASE, CALL_EGL_ACQUIRE, CALL_EGL_RELEASE,
+	CALL_EXTERNAL_ACQUIRE, CALL_EXTERNAL_RELEASE, CALL_VA_ACQUIRE, CALL_VA_RELEASE,
 	CALL_BATCH, CALL_FINISH, CALL_WAIT, CALL_FLUSH, CALL_BUILD, CALL_BUILD_LATE, CALL_COMPILE, CALL_LINK,
 	CALL_CREATE_BUFFER, CALL_CREATE_IMAGE, CALL_CREATE_PIPE, CALL_RELEASE_MEMORY, CALL_SVM_ALLOC, CALL_SVM_FREE, CALL_SET_USER_EVENT,
+	CALL_USM_HOST, CALL_USM_DEVICE, CALL_USM_SHARED, CALL_USM_FREE, CALL_USM_FREE_BLOCKING,
 	NAME_STREAM_WAIT, NAME_BATCH,
 	OPENCL_CALL_COUNT
 };
@@ -256,7 +262,7 @@ void opencl_wait_emit(struct runtime_thread *thread, const struct call *call);
 /* ---- memory.c, maps.c ---- */
 
 void opencl_memory_wrap(struct _cl_icd_dispatch *table);
-/* MEMORY_DEVICE, or MEMORY_PINNED for objects that live on the host's side; SVM: MEMORY_MANAGED, else MEMORY_PAGEABLE. */
+/* MEMORY_DEVICE, or MEMORY_PINNED for objects that live on the host's side; at a pointer what was allocated there, else MEMORY_PAGEABLE. */
 uint32_t opencl_memory_kind(cl_mem object);
 uint32_t opencl_memory_kind_at(const void *pointer);
 bool opencl_memory_find(const void *handle, uint64_t *ret_bytes); /* of an object that is ours to know */
@@ -289,10 +295,11 @@ extern bool opencl_arguments_wanted;
 /* A MessagePack map of at most GPU_METADATA bytes, its size; 0: nothing is known. */
 size_t opencl_arguments_of(cl_kernel kernel, uint8_t ret[GPU_METADATA]);
 
-/* ---- enqueue.c, enqueue_memory.c, extension.c, batch.c, host.c ---- */
+/* ---- enqueue.c, enqueue_memory.c, share.c, extension.c, batch.c, host.c ---- */
 
 void opencl_enqueue_wrap(struct _cl_icd_dispatch *table);
 void opencl_enqueue_memory_wrap(struct _cl_icd_dispatch *table);
+void opencl_share_wrap(struct _cl_icd_dispatch *table);
 void opencl_extension_wrap(struct _cl_icd_dispatch *table);
 bool opencl_batch_map(void);
 void opencl_host_wrap(struct _cl_icd_dispatch *table);

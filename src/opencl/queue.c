@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "opencl/opencl.h"
+#include "opencl/extension.h"
 
 #ifndef CL_QUEUE_PROPERTIES_ARRAY
 #define CL_QUEUE_PROPERTIES_ARRAY 0x1098
@@ -192,8 +192,10 @@ static const cl_queue_properties *with_profiling(const cl_queue_properties *list
 	return ret;
 }
 
-static CL_API_ENTRY cl_command_queue CL_API_CALL create_with_properties(cl_context context, cl_device_id device,
-									 const cl_queue_properties *list, cl_int *ret_error)
+#define LISTED cl_context context, cl_device_id device, const cl_queue_properties *list, cl_int *ret_error
+typedef cl_command_queue(CL_API_CALL *create_function)(LISTED);
+
+static cl_command_queue create_by(create_function next, LISTED)
 {
 	cl_queue_properties changed[QUEUE_PROPERTIES], asked;
 	const cl_queue_properties *ours = with_profiling(list, changed, &asked);
@@ -201,15 +203,27 @@ static CL_API_ENTRY cl_command_queue CL_API_CALL create_with_properties(cl_conte
 	bool profiled;
 
 	if (!ours || asked & CL_QUEUE_ON_DEVICE) /* kernels put commands into those, not the program */
-		return opencl_next.clCreateCommandQueueWithProperties(context, device, list, ret_error);
-	queue = opencl_next.clCreateCommandQueueWithProperties(context, device, ours, ret_error);
+		return next(context, device, list, ret_error);
+	queue = next(context, device, ours, ret_error);
 	profiled = queue != NULL;
 	if (!queue)
-		queue = opencl_next.clCreateCommandQueueWithProperties(context, device, list, ret_error);
+		queue = next(context, device, list, ret_error);
 	if (queue)
 		remember(queue, &(struct origin){ .device = device, .asked = asked, .profiled = profiled, .list = list, .listed = true });
 	return queue;
 }
+
+static CL_API_ENTRY cl_command_queue CL_API_CALL create_with_properties(LISTED)
+{
+	return create_by(opencl_next.clCreateCommandQueueWithProperties, context, device, list, ret_error);
+}
+
+/* The same function of drivers of OpenCL 1.2. */
+static cl_command_queue create_khr(struct opencl_platform *p, LISTED)
+{
+	return create_by((create_function)opencl_extension(p, EXTENSION_QUEUE_CREATE), context, device, list, ret_error);
+}
+OPENCL_OURS(opencl_queue_create, cl_command_queue, create_khr, (LISTED), context, device, list, ret_error)
 
 static bool is_last_reference(cl_command_queue handle)
 {

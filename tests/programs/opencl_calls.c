@@ -109,6 +109,12 @@ int main(int argc, char **argv)
 		return calls_batch();
 	if (strcmp(what, "batches") == 0)
 		return calls_batches(more ? atoi(more) : 100);
+	if (strcmp(what, "usm") == 0)
+		return calls_usm();
+	if (strcmp(what, "share") == 0)
+		return calls_share();
+	if (strcmp(what, "queue_khr") == 0)
+		return calls_queue_khr();
 	if (strcmp(what, "busy") == 0)
 		return calls_busy(CL_QUEUE_PROFILING_ENABLE | order_of(more));
 	if (strcmp(what, "gaps") == 0)

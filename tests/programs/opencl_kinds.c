@@ -2,6 +2,7 @@
 #include "opencl_calls.h"
 
 #include <CL/cl_ext.h>
+#include <CL/cl_gl.h>
 
 static cl_mem image_make(const struct world *w)
 {
@@ -251,5 +252,112 @@ int calls_batches(int count)
 	TRY(clReleaseCommandQueue(queues[1]));
 	world_end(&w);
 	puts("done");
+	return 0;
+}
+
+/* ---- Functions of other extensions; their types are told here, since not all headers have them -------------- */
+
+#define WAITS cl_uint, const cl_event *, cl_event *
+typedef void *(*usm_host_fn)(cl_context, const cl_ulong *, size_t, cl_uint, cl_int *);
+typedef void *(*usm_device_fn)(cl_context, cl_device_id, const cl_ulong *, size_t, cl_uint, cl_int *);
+typedef cl_int (*usm_free_fn)(cl_context, void *);
+typedef cl_int (*usm_copy_fn)(cl_command_queue, cl_bool, void *, const void *, size_t, WAITS);
+typedef cl_int (*usm_fill_fn)(cl_command_queue, void *, const void *, size_t, size_t, WAITS);
+typedef cl_int (*usm_set_fn)(cl_command_queue, void *, cl_int, size_t, WAITS);
+typedef cl_int (*usm_migrate_fn)(cl_command_queue, const void *, size_t, cl_mem_migration_flags, WAITS);
+typedef cl_int (*share_fn)(cl_command_queue, cl_uint, const cl_mem *, WAITS);
+typedef cl_command_queue (*create_fn)(cl_context, cl_device_id, const cl_queue_properties *, cl_int *);
+#define NAMED(type, name) ((type)clGetExtensionFunctionAddressForPlatform(w.platform, name))
+
+int calls_usm(void)
+{
+	static char pageable[4096], there[4096];
+	struct world w;
+	char one = 1, *host, *device, *shared;
+	cl_int rc;
+
+	world_make(&w, 0);
+	if (!NAMED(usm_host_fn, "clHostMemAllocINTEL")) {
+		puts("none");
+		return 0;
+	}
+	host = NAMED(usm_host_fn, "clHostMemAllocINTEL")(w.context, NULL, 4096, 0, &rc);
+	TRY(rc);
+	device = NAMED(usm_device_fn, "clDeviceMemAllocINTEL")(w.context, w.device, NULL, 8192, 0, &rc);
+	TRY(rc);
+	shared = NAMED(usm_device_fn, "clSharedMemAllocINTEL")(w.context, w.device, NULL, 2048, 0, &rc);
+	TRY(rc);
+	memset(host, 5, 4096);
+	TRY(NAMED(usm_fill_fn, "clEnqueueMemFillINTEL")(w.queue, device, &one, 1, 8192, 0, NULL, NULL));
+	TRY(NAMED(usm_set_fn, "clEnqueueMemsetINTEL")(w.queue, shared, 3, 2048, 0, NULL, NULL));
+	TRY(NAMED(usm_copy_fn, "clEnqueueMemcpyINTEL")(w.queue, CL_TRUE, device, host, 4000, 0, NULL, NULL));
+	TRY(NAMED(usm_copy_fn, "clEnqueueMemcpyINTEL")(w.queue, CL_TRUE, pageable, device + 16, 4001, 0, NULL, NULL));
+	TRY(NAMED(usm_copy_fn, "clEnqueueMemcpyINTEL")(w.queue, CL_FALSE, shared, pageable, 2000, 0, NULL, NULL));
+	TRY(NAMED(usm_copy_fn, "clEnqueueMemcpyINTEL")(w.queue, CL_FALSE, device + 1, shared + 1, 1000, 0, NULL, NULL));
+	TRY(NAMED(usm_migrate_fn, "clEnqueueMigrateMemINTEL")(w.queue, shared, 2048, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL));
+	TRY(clEnqueueSVMMemcpy(w.queue, CL_TRUE, there, shared, 2048, 0, NULL, NULL));
+	printf("sums %d %d %d\n", pageable[0] + pageable[4000], there[0] + there[1999], there[2000]);
+	TRY(NAMED(usm_free_fn, "clMemBlockingFreeINTEL")(w.context, device));
+	TRY(NAMED(usm_free_fn, "clMemFreeINTEL")(w.context, shared));
+	TRY(NAMED(usm_free_fn, "clMemFreeINTEL")(w.context, host));
+	world_end(&w);
+	return 0;
+}
+
+/* What is in the table and what is asked for by name, both ways where there are both. */
+int calls_share(void)
+{
+	static const char *const names[] = { "clEnqueueAcquireGLObjects", "clEnqueueReleaseGLObjects", "clEnqueueAcquireEGLObjectsKHR",
+		"clEnqueueReleaseEGLObjectsKHR", "clEnqueueAcquireExternalMemObjectsKHR", "clEnqueueReleaseExternalMemObjectsKHR",
+		"clEnqueueAcquireVA_APIMediaSurfacesINTEL", "clEnqueueReleaseVA_APIMediaSurfacesINTEL" };
+	struct world w;
+	cl_mem buffer;
+
+	world_make(&w, 0);
+	if (!NAMED(share_fn, names[4])) {
+		puts("none");
+		return 0;
+	}
+	buffer = buffer_make(&w, CL_MEM_READ_WRITE, 4096);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		TRY(NAMED(share_fn, names[i])(w.queue, 1, &buffer, 0, NULL, NULL));
+	TRY(clEnqueueAcquireGLObjects(w.queue, 1, &buffer, 0, NULL, NULL));
+	TRY(clEnqueueReleaseGLObjects(w.queue, 1, &buffer, 0, NULL, NULL));
+	TRY(clFinish(w.queue));
+	TRY(clReleaseMemObject(buffer));
+	world_end(&w);
+	puts("done");
+	return 0;
+}
+
+/* A queue of a driver of OpenCL 1.2, without profiling. */
+int calls_queue_khr(void)
+{
+	cl_queue_properties list[] = { CL_QUEUE_PROPERTIES, 0, 0 };
+	cl_command_queue_properties properties = 99;
+	cl_command_queue queue;
+	struct world w;
+	cl_event event;
+	cl_mem buffer;
+	cl_ulong time;
+	cl_int rc;
+
+	world_make(&w, 0);
+	if (!NAMED(create_fn, "clCreateCommandQueueWithPropertiesKHR")) {
+		puts("none");
+		return 0;
+	}
+	queue = NAMED(create_fn, "clCreateCommandQueueWithPropertiesKHR")(w.context, w.device, list, &rc);
+	TRY(rc);
+	buffer = buffer_make(&w, CL_MEM_READ_WRITE, 4096);
+	TRY(clEnqueueFillBuffer(queue, buffer, &(cl_float){ 0 }, 4, 0, 4096, 0, NULL, &event));
+	TRY(clFinish(queue));
+	TRY(clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
+	rc = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof time, &time, NULL);
+	printf("properties %llu profiling %d\n", (unsigned long long)properties, rc);
+	TRY(clReleaseEvent(event));
+	TRY(clReleaseMemObject(buffer));
+	TRY(clReleaseCommandQueue(queue));
+	world_end(&w);
 	return 0;
 }

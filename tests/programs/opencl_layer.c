@@ -4,6 +4,7 @@
  *      count     at the end it says how many kernels, copies, events and so on it has seen, in the file OPENCL_TEST_COUNTS
  *      shift     the device's clock is another one: 1000 seconds ahead, and 50 ppm faster
  *      late      commands have been submitted half a millisecond before they were
+ *      more      functions of extensions, in terms of OpenCL's own
  *      names     the device has a name that nobody would give it
  *      refuse    no queue with profiling can be had
  *      deaf      no callbacks for events
@@ -87,6 +88,143 @@ static CL_API_ENTRY cl_int CL_API_CALL set_callback(cl_event event, cl_int type,
 	return does("deaf") ? CL_OUT_OF_RESOURCES : next.clSetEventCallback(event, type, function, data);
 }
 
+/* ---- Extensions: unified shared memory is shared virtual memory, and who shares objects puts markers into queues ---- */
+
+#define WAITS cl_uint waits, const cl_event *list, cl_event *event
+
+static struct piece {
+	char *begin;
+	size_t size;
+	cl_uint type;
+} pieces[16];
+static unsigned piece_count;
+
+static void *allocate(cl_context context, size_t size, cl_uint type, cl_int *ret_error)
+{
+	void *memory = next.clSVMAlloc(context, CL_MEM_READ_WRITE, size, 0);
+
+	if (ret_error)
+		*ret_error = memory ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
+	if (memory && piece_count < 16)
+		pieces[piece_count++] = (struct piece){ memory, size, type };
+	return memory;
+}
+
+static void *CL_API_CALL usm_host(cl_context context, const cl_ulong *list, size_t size, cl_uint alignment, cl_int *ret_error)
+{
+	(void)list;
+	(void)alignment;
+	return allocate(context, size, 0x4197, ret_error);
+}
+
+static void *CL_API_CALL usm_device(cl_context context, cl_device_id device, const cl_ulong *list, size_t size, cl_uint alignment,
+				    cl_int *ret_error)
+{
+	(void)device;
+	(void)list;
+	(void)alignment;
+	return allocate(context, size, 0x4198, ret_error);
+}
+
+static void *CL_API_CALL usm_shared(cl_context context, cl_device_id device, const cl_ulong *list, size_t size, cl_uint alignment,
+				    cl_int *ret_error)
+{
+	(void)device;
+	(void)list;
+	(void)alignment;
+	return allocate(context, size, 0x4199, ret_error);
+}
+
+static cl_int CL_API_CALL usm_free(cl_context context, void *memory)
+{
+	next.clSVMFree(context, memory);
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL usm_info(cl_context context, const void *pointer, cl_uint what, size_t size, void *value, size_t *ret_size)
+{
+	cl_uint type = 0x4196;
+
+	(void)context;
+	for (unsigned i = 0; i < piece_count; i++)
+		if ((const char *)pointer >= pieces[i].begin && (const char *)pointer < pieces[i].begin + pieces[i].size)
+			type = pieces[i].type;
+	if (what != 0x419a || size < sizeof type || ret_size)
+		return CL_INVALID_VALUE;
+	memcpy(value, &type, sizeof type);
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL usm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, WAITS)
+{
+	return next.clEnqueueSVMMemcpy(queue, blocking, to, from, size, waits, list, event);
+}
+
+static cl_int CL_API_CALL usm_fill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size, WAITS)
+{
+	return next.clEnqueueSVMMemFill(queue, to, pattern, pattern_size, size, waits, list, event);
+}
+
+static cl_int CL_API_CALL usm_set(cl_command_queue queue, void *to, cl_int value, size_t size, WAITS)
+{
+	char byte = (char)value;
+
+	return next.clEnqueueSVMMemFill(queue, to, &byte, 1, size, waits, list, event);
+}
+
+static cl_int CL_API_CALL usm_migrate(cl_command_queue queue, const void *memory, size_t size, cl_mem_migration_flags flags, WAITS)
+{
+	(void)memory;
+	(void)size;
+	(void)flags;
+	return next.clEnqueueMarkerWithWaitList(queue, waits, list, event);
+}
+
+static cl_int CL_API_CALL share(cl_command_queue queue, cl_uint count, const cl_mem *objects, WAITS)
+{
+	(void)count;
+	(void)objects;
+	return next.clEnqueueMarkerWithWaitList(queue, waits, list, event);
+}
+
+static cl_command_queue CL_API_CALL create_khr(cl_context context, cl_device_id device, const cl_queue_properties *list, cl_int *ret_error)
+{
+	return next.clCreateCommandQueueWithProperties(context, device, list, ret_error);
+}
+
+static const struct {
+	const char *name;
+	void (*function)(void);
+} extensions[] = {
+	{ "clHostMemAllocINTEL", (void (*)(void))usm_host },
+	{ "clDeviceMemAllocINTEL", (void (*)(void))usm_device },
+	{ "clSharedMemAllocINTEL", (void (*)(void))usm_shared },
+	{ "clMemFreeINTEL", (void (*)(void))usm_free },
+	{ "clMemBlockingFreeINTEL", (void (*)(void))usm_free },
+	{ "clGetMemAllocInfoINTEL", (void (*)(void))usm_info },
+	{ "clEnqueueMemcpyINTEL", (void (*)(void))usm_copy },
+	{ "clEnqueueMemFillINTEL", (void (*)(void))usm_fill },
+	{ "clEnqueueMemsetINTEL", (void (*)(void))usm_set },
+	{ "clEnqueueMigrateMemINTEL", (void (*)(void))usm_migrate },
+	{ "clEnqueueAcquireGLObjects", (void (*)(void))share },
+	{ "clEnqueueReleaseGLObjects", (void (*)(void))share },
+	{ "clEnqueueAcquireExternalMemObjectsKHR", (void (*)(void))share },
+	{ "clEnqueueReleaseExternalMemObjectsKHR", (void (*)(void))share },
+	{ "clEnqueueAcquireVA_APIMediaSurfacesINTEL", (void (*)(void))share },
+	{ "clEnqueueReleaseVA_APIMediaSurfacesINTEL", (void (*)(void))share },
+	{ "clCreateCommandQueueWithPropertiesKHR", (void (*)(void))create_khr },
+};
+
+static CL_API_ENTRY void *CL_API_CALL look_up(cl_platform_id platform, const char *name)
+{
+	for (size_t i = 0; i < sizeof extensions / sizeof extensions[0] && does("more"); i++)
+		if (strcmp(name, extensions[i].name) == 0)
+			return (void *)extensions[i].function;
+	return next.clGetExtensionFunctionAddressForPlatform(platform, name);
+}
+
+/* ---- The table ---- */
+
 /* Lines that would say another device, bytes that are no text, and no end. */
 static CL_API_ENTRY cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info what, size_t size, void *value, size_t *ret_size)
 {
@@ -135,6 +273,11 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispat
 	table.clSetEventCallback = set_callback;
 	table.clGetDeviceInfo = device_info;
 	table.clGetKernelInfo = kernel_info;
+	table.clGetExtensionFunctionAddressForPlatform = look_up;
+	if (does("more")) {
+		table.clEnqueueAcquireGLObjects = table.clEnqueueReleaseGLObjects = share;
+		table.clEnqueueAcquireEGLObjectsKHR = table.clEnqueueReleaseEGLObjectsKHR = share;
+	}
 	*ret_entries = ours;
 	*ret_table = &table;
 	return CL_SUCCESS;

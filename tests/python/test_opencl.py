@@ -200,6 +200,52 @@ def test_more_command_buffers_than_there_is_room_for(tmp_path):
     assert called(recording)["clEnqueueCommandBufferKHR"] == len(batches) + recording.lost(3) == 6000
 
 
+# ---- Extensions: a driver that has them, or a layer below ours that does what they do ----
+
+def extension(folder, monkeypatch, command):
+    """What it prints is the same when nobody records it."""
+    env = {"OPENCL_LAYERS": str(LAYER), "OPENCL_TEST_LAYER": "more"}
+    for key, value in env.items():
+        monkeypatch.setenv(key, value)
+    recording = calls(folder, command)
+    assert recording.out == bare(command, env=env) != "none\n"
+    return recording
+
+
+def test_unified_shared_memory(tmp_path, monkeypatch):
+    recording = extension(tmp_path, monkeypatch, "usm")
+    copied = "clEnqueueMemcpyINTEL"
+    assert [(event.kind, recording.name(event), event.bytes, event.memory_kind) for event in work_of(recording)[:-1]] == [
+        (MEMSET, "clEnqueueMemFillINTEL", 8192, None), (MEMSET, "clEnqueueMemsetINTEL", 2048, None),
+        (H2D, copied, 4000, kinds(PINNED, DEVICE)), (D2H, copied, 4001, kinds(DEVICE, PAGEABLE)),
+        (H2D, f"{copied} (non-blocking)", 2000, kinds(PAGEABLE, MANAGED)), (D2D, f"{copied} (non-blocking)", 1000, kinds(MANAGED, DEVICE)),
+        (D2H, "clEnqueueMigrateMemINTEL", 2048, None)]
+    memory = sorted((event for event in recording.events if event.kind in (ALLOC, FREE)), key=lambda event: event.time)
+    assert [(event.kind, recording.name(event), event.bytes, event.memory_kind >> 8) for event in memory] == [
+        (ALLOC, "clHostMemAllocINTEL", 4096, PINNED), (ALLOC, "clDeviceMemAllocINTEL", 8192, DEVICE),
+        (ALLOC, "clSharedMemAllocINTEL", 2048, MANAGED), (FREE, "clMemBlockingFreeINTEL", 8192, DEVICE),
+        (FREE, "clMemFreeINTEL", 2048, MANAGED), (FREE, "clMemFreeINTEL", 4096, PINNED)]
+    seen = called(recording)
+    assert seen[copied] == seen[f"{copied} (non-blocking)"] == 2 and seen["clMemBlockingFreeINTEL"] == seen["clDeviceMemAllocINTEL"] == 1
+    launches = launch_of(recording)
+    assert all(launches[event.correlation].time <= event.time for event in work_of(recording))
+
+
+def test_objects_that_are_shared(tmp_path, monkeypatch):
+    """Once each, whether the function comes from the table, from the driver, or from the loader, which calls the table's."""
+    recording = extension(tmp_path, monkeypatch, "share")
+    pairs = [f"clEnqueue{word}{what}" for what in ("GLObjects", "EGLObjectsKHR", "ExternalMemObjectsKHR", "VA_APIMediaSurfacesINTEL",
+                                                   "GLObjects") for word in ("Acquire", "Release")]
+    assert [(event.kind, recording.name(event)) for event in work_of(recording)] == [(SYNC, name) for name in pairs]
+    assert {name: count for name, count in called(recording).items() if name in pairs} == Counter(pairs)
+
+
+def test_queues_by_another_name(tmp_path, monkeypatch):
+    recording = extension(tmp_path, monkeypatch, "queue_khr")
+    assert [(recording.name(event), event.bytes) for event in work_of(recording)] == [("clEnqueueFillBuffer", 4096)]
+    assert recording.trace.strings[recording.trace.tracks[work_of(recording)[0].track]["name"]] == "queue 2"
+
+
 # ---- Times ----
 
 def own_events(out):
