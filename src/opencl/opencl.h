@@ -8,7 +8,7 @@
  *
  *      layer.c      the door itself, and the table
  *      device.c     what devices are called
- *      queue.c      queues: profiling is on, and the program does not see that
+ *      queue.c      queues: profiling is on, and the program does not see that; queue_table.c  those that are known
  *      clock.c      times of the device on our clock
  *      pending.c    commands on their way
  *      command.c    when they have ended, and the work of the device that they have been
@@ -167,7 +167,7 @@ bool opencl_pending_find(struct pending *pending, cl_event event, uint32_t most,
 void opencl_pending_done(struct pending *pending, cl_event event); /* its callback has come */
 bool opencl_pending_any_done(struct pending *pending);
 
-/* ---- queue.c ---- */
+/* ---- queue.c, queue_table.c ---- */
 
 #define QUEUE_PROPERTIES 32u /* longer lists are passed on as they are, and the queue is not recorded */
 struct opencl_queue {
@@ -192,6 +192,17 @@ struct opencl_queue {
 	struct opencl_clock clock;
 	uint64_t last_end; /* of the device */
 };
+/* What is known of a queue that is being made. */
+struct opencl_origin {
+	cl_device_id device;
+	cl_command_queue_properties asked;
+	bool profiled;
+	const cl_queue_properties *list; /* NULL: made without one, or an empty one */
+	bool listed;
+};
+bool opencl_queue_map(void);
+void opencl_queue_remember(cl_command_queue handle, const struct opencl_origin *origin);
+void opencl_queue_forget(struct opencl_queue *queue); /* may be NULL */
 bool opencl_queue_wrap(struct _cl_icd_dispatch *table); /* false: there is no memory, and nothing can be recorded; so the next */
 /* NULL: not one that is recorded. */
 struct opencl_queue *opencl_queue_find(cl_command_queue handle);
