@@ -171,7 +171,8 @@ bool opencl_pending_any_done(struct pending *pending);
 
 #define QUEUE_PROPERTIES 32u /* longer lists are passed on as they are, and the queue is not recorded */
 struct opencl_queue {
-	cl_command_queue _Atomic handle; /* NULL: it is gone */
+	cl_command_queue _Atomic handle; /* NULL: another one has it */
+	_Atomic uint32_t references;     /* of the program's; 0: it is gone, but its events may still be there */
 	struct gpu_stream stream;
 	bool asked;    /* the program wanted profiling itself */
 	bool profiled; /* the driver did what we wanted; else its calls are all that is known */
@@ -202,7 +203,7 @@ struct opencl_origin {
 };
 bool opencl_queue_map(void);
 void opencl_queue_remember(cl_command_queue handle, const struct opencl_origin *origin);
-void opencl_queue_forget(struct opencl_queue *queue); /* may be NULL */
+void opencl_queue_forget(cl_command_queue handle); /* it is not one that is recorded; another one may have been */
 bool opencl_queue_wrap(struct _cl_icd_dispatch *table); /* false: there is no memory, and nothing can be recorded; so the next */
 /* NULL: not one that is recorded. */
 struct opencl_queue *opencl_queue_find(cl_command_queue handle);

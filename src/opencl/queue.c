@@ -59,8 +59,11 @@ static cl_command_queue create_by(create_function next, LISTED)
 	cl_command_queue queue;
 	bool profiled;
 
-	if (!ours || asked & CL_QUEUE_ON_DEVICE) /* kernels put commands into those, not the program */
-		return next(context, device, list, ret_error);
+	if (!ours || asked & CL_QUEUE_ON_DEVICE) { /* kernels put commands into those, not the program */
+		queue = next(context, device, list, ret_error);
+		opencl_queue_forget(queue);
+		return queue;
+	}
 	queue = next(context, device, ours, ret_error);
 	profiled = queue != NULL;
 	if (!queue)
@@ -82,21 +85,26 @@ static cl_command_queue create_khr(struct opencl_platform *p, LISTED)
 }
 OPENCL_OURS(opencl_queue_create, cl_command_queue, create_khr, (LISTED), context, device, list, ret_error)
 
-static bool is_last_reference(cl_command_queue handle)
+/* References are counted here: in what drivers count there may be those of events. */
+static CL_API_ENTRY cl_int CL_API_CALL retain(cl_command_queue handle)
 {
-	cl_uint count = 0;
+	struct opencl_queue *queue = opencl_queue_find(handle);
+	cl_int rc = opencl_next.clRetainCommandQueue(handle);
 
-	return opencl_next.clGetCommandQueueInfo(handle, CL_QUEUE_REFERENCE_COUNT, sizeof count, &count, NULL) == CL_SUCCESS && count == 1;
+	if (queue && rc == CL_SUCCESS)
+		atomic_fetch_add_explicit(&queue->references, 1, memory_order_relaxed);
+	return rc;
 }
 
+/* Before the driver does: then another queue may have the handle. */
 static CL_API_ENTRY cl_int CL_API_CALL release(cl_command_queue handle)
 {
 	struct opencl_queue *queue = opencl_queue_find(handle);
 
 	if (queue) {
 		opencl_harvest(queue);
-		if (is_last_reference(handle))
-			opencl_queue_forget(queue);
+		if (atomic_load_explicit(&queue->references, memory_order_relaxed))
+			atomic_fetch_sub_explicit(&queue->references, 1, memory_order_release);
 	}
 	return opencl_next.clReleaseCommandQueue(handle);
 }
@@ -210,6 +218,7 @@ bool opencl_queue_wrap(struct _cl_icd_dispatch *table)
 	OPENCL_WRAP(clSetCommandQueueProperty, set_property);
 	OPENCL_WRAP(clGetEventProfilingInfo, get_profiling);
 	OPENCL_WRAP(clGetEventInfo, get_event);
+	OPENCL_WRAP(clRetainCommandQueue, retain);
 	OPENCL_WRAP(clReleaseCommandQueue, release);
 	return true;
 }

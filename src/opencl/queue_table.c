@@ -3,7 +3,8 @@
  *
  * A queue is found in a table of pointers, which is read without a lock; what
  * is in it stays there for good.  A queue that is gone leaves its place to
- * another one, once nothing of it is on its way any more.
+ * another one, once nothing of it is on its way any more; until then it is
+ * found, since the program may hold events of it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -81,7 +82,7 @@ static struct opencl_queue *place_for(cl_command_queue handle)
 	for (uint32_t i = 0, at = opencl_place(handle, BITS); i < PLACES; i++, at = (at + 1) % PLACES) {
 		struct opencl_queue *queue = atomic_load_explicit(&queues->places[at], memory_order_relaxed);
 
-		if (queue && !atomic_load_explicit(&queue->handle, memory_order_relaxed) && opencl_command_idle(queue))
+		if (queue && !atomic_load_explicit(&queue->references, memory_order_relaxed) && opencl_command_idle(queue))
 			return queue;
 		if (!queue) {
 			queue = queues->count < QUEUES ? new_queue() : NULL;
@@ -93,10 +94,20 @@ static struct opencl_queue *place_for(cl_command_queue handle)
 	return NULL;
 }
 
-void opencl_queue_forget(struct opencl_queue *queue)
+/* With the lock. */
+static void forget(struct opencl_queue *queue)
 {
-	if (queue)
-		atomic_store_explicit(&queue->handle, NULL, memory_order_release);
+	if (!queue)
+		return;
+	atomic_store_explicit(&queue->handle, NULL, memory_order_release);
+	atomic_store_explicit(&queue->references, 0, memory_order_relaxed);
+}
+
+void opencl_queue_forget(cl_command_queue handle)
+{
+	opencl_lock(&queues->lock);
+	forget(opencl_queue_find(handle));
+	opencl_unlock(&queues->lock);
 }
 
 static void copy_list(struct opencl_queue *queue, const struct opencl_origin *o)
@@ -119,6 +130,7 @@ static void start(struct opencl_queue *queue, cl_command_queue handle, const str
 	queue->last_end = 0;
 	copy_list(queue, o);
 	opencl_clock_init(&queue->clock);
+	atomic_store_explicit(&queue->references, 1, memory_order_relaxed);
 	atomic_store_explicit(&queue->handle, handle, memory_order_release);
 }
 
@@ -131,13 +143,15 @@ void opencl_queue_remember(cl_command_queue handle, const struct opencl_origin *
 	struct opencl_queue *queue;
 	struct gpu_stream stream;
 
-	if (!emit_enter(&inferscope_runtime, t))
+	if (!emit_enter(&inferscope_runtime, t)) {
+		opencl_queue_forget(handle);
 		return;
+	}
 	snprintf(name, sizeof name, "stream=%u\nname=queue %u%s", number, number, order);
 	opencl_device_describe(text, sizeof text, o->device, name);
 	gpu_stream_init(&stream, t, text);
 	opencl_lock(&queues->lock);
-	opencl_queue_forget(opencl_queue_find(handle)); /* of an earlier queue; its commands find their way without it */
+	forget(opencl_queue_find(handle)); /* of an earlier queue; its commands find their way without it */
 	queue = place_for(handle);
 	if (queue)
 		start(queue, handle, o, &stream);

@@ -121,6 +121,8 @@ int main(int argc, char **argv)
 		return calls_gaps();
 	if (strcmp(what, "view") == 0)
 		return calls_view(order_of(more));
+	if (strcmp(what, "released") == 0)
+		return calls_released();
 	if (strcmp(what, "threads") == 0)
 		return calls_threads();
 	if (strcmp(what, "waits") == 0)

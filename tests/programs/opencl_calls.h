@@ -51,6 +51,7 @@ int calls_queue_khr(void);
 int calls_busy(cl_command_queue_properties properties);
 int calls_gaps(void);
 int calls_view(cl_command_queue_properties properties);
+int calls_released(void);
 int calls_threads(void);
 int calls_waits(cl_command_queue_properties properties);
 int calls_memory(void);

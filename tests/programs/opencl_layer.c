@@ -6,6 +6,7 @@
  *      late      commands have been submitted half a millisecond before they were
  *      more      functions of extensions, in terms of OpenCL's own
  *      names     the device has a name that nobody would give it
+ *      alone     a queue always has one reference, whoever holds others
  *      refuse    no queue with profiling can be had
  *      deaf      no callbacks for events
  *      timeless  nobody can say when a command ran; `unqueued`: or when it was put into its queue
@@ -75,6 +76,15 @@ static CL_API_ENTRY cl_command_queue CL_API_CALL create(cl_context context, cl_d
 		return NULL;
 	}
 	return next.clCreateCommandQueue(context, device, properties, ret_error);
+}
+
+static CL_API_ENTRY cl_int CL_API_CALL queue_info(cl_command_queue queue, cl_command_queue_info what, size_t size, void *value, size_t *ret_size)
+{
+	cl_int rc = next.clGetCommandQueueInfo(queue, what, size, value, ret_size);
+
+	if (rc == CL_SUCCESS && what == CL_QUEUE_REFERENCE_COUNT && value && does("alone"))
+		memcpy(value, &(cl_uint){ 1 }, sizeof(cl_uint));
+	return rc;
 }
 
 static CL_API_ENTRY cl_int CL_API_CALL kernel_info(cl_kernel kernel, cl_kernel_info what, size_t size, void *value, size_t *ret_size)
@@ -273,6 +283,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispat
 	table.clSetEventCallback = set_callback;
 	table.clGetDeviceInfo = device_info;
 	table.clGetKernelInfo = kernel_info;
+	table.clGetCommandQueueInfo = queue_info;
 	table.clGetExtensionFunctionAddressForPlatform = look_up;
 	if (does("more")) {
 		table.clEnqueueAcquireGLObjects = table.clEnqueueReleaseGLObjects = share;

@@ -218,6 +218,41 @@ static void print_references(const char *what, cl_event event)
 	       clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof time, &time, NULL));
 }
 
+/* Of a queue that is gone: its profiling is what it was, whatever other queues there are then. */
+static void print_profiling(const struct world *w, cl_command_queue_properties properties)
+{
+	cl_command_queue queue = queue_make(w, properties), others[20];
+	cl_mem buffer = buffer_make(w, CL_MEM_READ_WRITE, 64);
+	cl_event event;
+	cl_ulong time;
+
+	TRY(clRetainCommandQueue(queue));
+	TRY(clReleaseCommandQueue(queue));
+	TRY(clEnqueueFillBuffer(queue, buffer, &(cl_float){ 0 }, 4, 0, 64, 0, NULL, &event));
+	TRY(clFinish(queue));
+	pause_ms(5);
+	TRY(clReleaseCommandQueue(queue));
+	printf("profiling of a queue that is gone: %d", clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof time, &time, NULL));
+	for (int i = 0; i < 20; i++)
+		others[i] = queue_make(w, CL_QUEUE_PROFILING_ENABLE - properties);
+	printf(", and later: %d\n", clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof time, &time, NULL));
+	for (int i = 0; i < 20; i++)
+		TRY(clReleaseCommandQueue(others[i]));
+	TRY(clReleaseEvent(event));
+	TRY(clReleaseMemObject(buffer));
+}
+
+int calls_released(void)
+{
+	struct world w;
+
+	world_make(&w, 0);
+	print_profiling(&w, 0);
+	print_profiling(&w, CL_QUEUE_PROFILING_ENABLE);
+	world_end(&w);
+	return 0;
+}
+
 int calls_view(cl_command_queue_properties properties)
 {
 	static float host[N];

@@ -380,6 +380,16 @@ def test_it_sees_the_same(tmp_path, command):
     assert calls(tmp_path, *command).out == bare(*command)
 
 
+@pytest.mark.parametrize("what", ["none", "alone"])
+def test_events_of_queues_that_are_gone(tmp_path, monkeypatch, what):
+    """Drivers count their events among the references of queues, or do not."""
+    monkeypatch.setenv("OPENCL_LAYERS", str(LAYER))
+    monkeypatch.setenv("OPENCL_TEST_LAYER", what)
+    recording = calls(tmp_path, "released")
+    assert recording.out == bare("released")
+    assert [event.bytes for event in work_of(recording)] == [64, 64]
+
+
 @pytest.mark.parametrize("what", ["refuse", "deaf"])
 def test_drivers_that_do_less(tmp_path, monkeypatch, what):
     monkeypatch.setenv("OPENCL_LAYERS", str(LAYER))
