@@ -171,8 +171,13 @@ bool opencl_pending_any_done(struct pending *pending);
 
 #define QUEUE_PROPERTIES 32u /* longer lists are passed on as they are, and the queue is not recorded */
 struct opencl_queue {
-	cl_command_queue _Atomic handle; /* NULL: another one has it */
-	_Atomic uint32_t references;     /* of the program's; 0: it is gone, but its events may still be there */
+	cl_command_queue _Atomic handle; /* NULL: it is not in the table */
+	_Atomic uint32_t references;     /* of the program's */
+	uint32_t home;                   /* the place where it is looked for first */
+	bool gone;                       /* the program has none, but its events may still be there */
+	struct opencl_queue *next;       /* of those that are gone */
+	cl_device_id device;
+	bool unordered; /* so it was made, and so its stream is called */
 	struct gpu_stream stream;
 	bool asked;    /* the program wanted profiling itself */
 	bool profiled; /* the driver did what we wanted; else its calls are all that is known */
@@ -203,6 +208,7 @@ struct opencl_origin {
 };
 bool opencl_queue_map(void);
 void opencl_queue_remember(cl_command_queue handle, const struct opencl_origin *origin);
+void opencl_queue_leave(struct opencl_queue *queue); /* the program has released it */
 void opencl_queue_forget(cl_command_queue handle); /* it is not one that is recorded; another one may have been */
 bool opencl_queue_wrap(struct _cl_icd_dispatch *table); /* false: there is no memory, and nothing can be recorded; so the next */
 /* NULL: not one that is recorded. */

@@ -103,8 +103,8 @@ static CL_API_ENTRY cl_int CL_API_CALL release(cl_command_queue handle)
 
 	if (queue) {
 		opencl_harvest(queue);
-		if (atomic_load_explicit(&queue->references, memory_order_relaxed))
-			atomic_fetch_sub_explicit(&queue->references, 1, memory_order_release);
+		if (atomic_fetch_sub_explicit(&queue->references, 1, memory_order_acq_rel) == 1)
+			opencl_queue_leave(queue);
 	}
 	return opencl_next.clReleaseCommandQueue(handle);
 }

@@ -135,6 +135,8 @@ int main(int argc, char **argv)
 		return calls_contexts();
 	if (strcmp(what, "queues") == 0)
 		return calls_queues(more ? atoi(more) : 100);
+	if (strcmp(what, "requests") == 0)
+		return calls_requests(more ? atoi(more) : 100);
 	if (strcmp(what, "children") == 0)
 		return calls_children(argv[0]);
 	if (strcmp(what, "endless") == 0)

@@ -58,6 +58,7 @@ int calls_memory(void);
 int calls_parts(void);
 int calls_contexts(void);
 int calls_queues(int count);
+int calls_requests(int count);
 int calls_children(const char *self);
 int calls_endless(void);
 int calls_surprise(void);

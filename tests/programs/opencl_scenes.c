@@ -609,6 +609,36 @@ int calls_queues(int count)
 	return 0;
 }
 
+/* ---- A queue for each request, some at a time -------------------------------------------------------------- */
+
+int calls_requests(int count)
+{
+	cl_command_queue queues[4] = { NULL };
+	struct world w;
+	cl_mem buffer;
+
+	world_make(&w, 0);
+	buffer = buffer_make(&w, CL_MEM_READ_WRITE, 4096);
+	for (int i = 0; i < count; i++) {
+		cl_command_queue *queue = &queues[i % 4];
+
+		if (*queue) {
+			TRY(clFinish(*queue));
+			TRY(clReleaseCommandQueue(*queue));
+		}
+		*queue = queue_make(&w, i % 5 ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+		TRY(clEnqueueFillBuffer(*queue, buffer, &(cl_float){ 0 }, 4, 0, i % 5 ? 4 : 8, 0, NULL, NULL));
+	}
+	for (int i = 0; i < 4; i++) {
+		TRY(clFinish(queues[i]));
+		TRY(clReleaseCommandQueue(queues[i]));
+	}
+	TRY(clReleaseMemObject(buffer));
+	world_end(&w);
+	puts("done");
+	return 0;
+}
+
 /* ---- Other processes: forked before anything, forked with commands on their way, and another program ------- */
 
 static void use_it(const char *self, const char *what)
