@@ -23,6 +23,7 @@ from sbt_payload import KINDS
 
 PYTHON = os.environ.get("INFERSCOPE_OPENCL_PYTHON", sys.executable)
 CALLS = BUILD / "tests" / "programs" / "opencl_calls"
+LOADER = BUILD / "tests" / "programs" / "opencl_loader"
 LAYER = BUILD / "tests" / "programs" / "libopencl-layer.so"
 PATIENCE = 120
 STREAM, PROCESS, DEVICE_WIDE = 2, 4, 5
@@ -576,6 +577,25 @@ assert layer.clDeinitLayer() == 0
 """
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("OPENCL_", "INFERSCOPE_"))}
     subprocess.run([sys.executable, "-c", script], env=clean, check=True, timeout=PATIENCE)
+
+
+def test_recorded_by_a_newer_loader(tmp_path):
+    """The entry that it calls is given the driver's own table, and what it gives back is what the program calls."""
+    vendors = sorted(Path(os.environ.get("OCL_ICD_VENDORS", "/etc/OpenCL/vendors")).glob("*.icd"))
+    if not vendors:
+        pytest.skip("no drivers are named where a loader would look")
+    driver = vendors[0].read_text().strip()
+    recording = record(tmp_path, driver, BUILD / "libinferscope-rt.so", program=LOADER)
+    assert recording.status == 0 and recording.losses == []
+    assert recording.out == bare(driver, program=LOADER) == "sum 10240\n"
+    assert [(event.kind, recording.name(event), event.bytes) for event in work_of(recording)] == [
+        (H2D, "clEnqueueWriteBuffer", 16384), *[(KERNEL, "add", None)] * 5, (D2H, "clEnqueueReadBuffer", 16384)]
+    assert {(event.grid_x, event.block_x) for event in work_of(recording, KERNEL)} == {(64, 64)}
+    launches = launch_of(recording)
+    assert all(launches[event.correlation].time <= event.time for event in work_of(recording))
+    assert [(event.kind, event.bytes) for event in recording.events if event.kind in (ALLOC, FREE)] == [(ALLOC, 16384), (FREE, 16384)]
+    assert called(recording) == {"clCreateBuffer": 1, "clBuildProgram": 1, "clEnqueueWriteBuffer": 1, "clEnqueueNDRangeKernel": 5,
+                                 "clEnqueueReadBuffer": 1}
 
 
 def test_nobody_is_recording():
