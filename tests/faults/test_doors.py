@@ -1,7 +1,9 @@
 """How a program comes to load the runtime: what `inferscope run` finds around itself and puts into the environment."""
 
 import os
+import re
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -225,3 +227,30 @@ def test_doctor_does_not_trust_either(tidy):
     os.chown(installed.script, 65534, 65534)
 
     assert python_check(installed)[0] == "missing"
+
+
+# ---- Doors that nobody uses ------------------------------------------------------------------------------------------------------------
+
+
+def opened(folder, *command, recorded):
+    """The files that a program opens, or tries to."""
+    log = folder / "opened"
+    traced = ["strace", "-f", "-qq", "-e", "trace=open,openat,openat2", "-o", log, *command]
+    record = [INFERSCOPE, "run", "--report", "none", "--trace", folder / "trace.sbt", "--"] if recorded else []
+    done = subprocess.run([*record, *traced], capture_output=True, check=False, timeout=60)
+    if not log.exists():
+        pytest.skip(f"nobody may be traced here: {done.stderr.decode(errors='replace')}")
+    return re.findall(r'open(?:at2?)?\((?:AT_FDCWD, )?"([^"]*)"', log.read_text())
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="there is no strace")
+def test_a_program_without_devices_opens_what_it_opens(tmp_path):
+    assert opened(tmp_path, "ls", "/", recorded=True) == opened(tmp_path, "ls", "/", recorded=False) != []
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="there is no strace")
+def test_a_python_program_without_devices_opens_ours_besides(tmp_path):
+    command = (sys.executable, "-c", "import json")
+    more = set(opened(tmp_path, *command, recorded=True)) - set(opened(tmp_path, *command, recorded=False))
+    ours = (f"{INFERSCOPE.parent}/", "/dev/shm/inferscope-", "/proc/self/cmdline", "/proc/self/maps", "/proc/self/stat")
+    assert more and [path for path in more if not path.startswith(ours)] == []
