@@ -191,7 +191,6 @@ static double fade(struct live_alerts *a, const struct live_gpu *gpu, double int
 
 static void judge_gpu_idle(struct live_alerts *a, const struct alert_kind *kind, const struct live_snapshot *s)
 {
-
 	for (uint32_t i = 0; i < gpus_of(s); i++) {
 		const struct live_gpu *gpu = &s->gpus[i];
 		struct alert_sight sight = { .threshold = GPU_BUSY, .severity = LIVE_WARNING };

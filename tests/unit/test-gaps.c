@@ -617,9 +617,49 @@ static void a_gap_may_hold_many_slices(void **state)
 	scene_close(&c);
 }
 
+/* Nothing is recorded of the thread meanwhile, but it was looked at. */
+static void seen_from_outside(void **state)
+{
+	static const struct {
+		const char *name;     /* of the state that it was in when it was last looked at */
+		int64_t samples[3];   /* of its program counter, after the begin of the gap; 0: none */
+		enum idle_cause cause;
+	} cases[] = {
+		{ "sleep", { 0 }, IDLE_NO_WORK },
+		{ "running", { 0 }, IDLE_HOST_LATE },
+		{ "running", { -500 }, IDLE_NO_WORK }, /* it would have samples */
+		{ "sleep", { -500, 3000000, 8000000 }, IDLE_HOST_LATE },
+		{ "sleep", { -500, 3000000 }, IDLE_HOST_LATE }, /* a quarter of the time */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct timeline_look looks[4];
+		struct scene c;
+		uint32_t states;
+
+		scene_open(&c);
+		states = world_track(&c.w, TRACK_STATES, 0, TIMELINE_NONE);
+		c.w.tracks[states].parent = c.thread;
+		looks[0] = (struct timeline_look){ .begin = GAP - 1000, .end = GAP + 20000000, .track = states, .name = world_name(&c.w, cases[i].name),
+						   .kind = LOOK_STATE };
+		c.w.t.looks = looks;
+		c.w.t.look_count = 1;
+		for (unsigned k = 0; k < 3 && cases[i].samples[k]; k++)
+			looks[c.w.t.look_count++] = (struct timeline_look){ .begin = GAP + cases[i].samples[k], .end = GAP + cases[i].samples[k],
+									    .track = states, .kind = LOOK_PLACE };
+		scene_next(&c, 20000000, 20000100);
+		assert_int_equal(scene_gap(&c)->cause, cases[i].cause);
+		c.w.t.looks = NULL;
+		c.w.t.look_count = 0;
+		scene_close(&c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(seen_from_outside),
 		cmocka_unit_test(host_is_late),
 		cmocka_unit_test(top_is_what_lasts_when_all_is_short),
 		cmocka_unit_test(top_may_be_around_the_launch),
