@@ -48,6 +48,7 @@ for ignored in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(ignored, signal.SIG_DFL)
 
 not_sanitized = pytest.mark.skipif(SANITIZED, reason="sanitizers do not work in setuid programs")
+records_python = pytest.mark.skipif(SANITIZED, reason="a Python that is not sanitized cannot load a runtime that is")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 

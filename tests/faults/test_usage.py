@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from conftest import FAULTS, INFERSCOPE
+from conftest import FAULTS, INFERSCOPE, records_python
 
 
 def refused(place, result, status, *words):
@@ -89,6 +89,7 @@ def test_script_cannot_be_read(place):
     refused(place, place.record("script.py"), 126, "script.py", "Permission denied")
 
 
+@records_python
 def test_a_script_runs(tidy):
     (tidy.folder / "script.py").write_text("import sys; print(sys.argv); sys.exit(21)\n")
 
