@@ -85,13 +85,6 @@ static const char *const names[OPENCL_CALL_COUNT] = {
 	[NAME_BATCH] = "command buffer",
 };
 
-static bool waits(enum opencl_call which)
-{
-	return which == CALL_READ || which == CALL_READ_RECT || which == CALL_WRITE || which == CALL_WRITE_RECT || which == CALL_READ_IMAGE ||
-	       which == CALL_WRITE_IMAGE || which == CALL_MAP || which == CALL_MAP_IMAGE || which == CALL_SVM_COPY || which == CALL_SVM_MAP ||
-	       which == CALL_USM_COPY;
-}
-
 /* Names are interned once; in another session their ids mean the same. */
 static _Atomic uint32_t ids[OPENCL_CALL_COUNT];
 
@@ -158,7 +151,7 @@ void opencl_call_end_with(struct call *call, enum opencl_call which, cl_int rc, 
 	if (call->event != &call->own)
 		(void)opencl_next.clRetainEvent(*call->event);
 	opencl_command_push(call, command, metadata);
-	if (waits(which))
+	if (opencl_call_waits(which))
 		opencl_harvest_waited(q);
 }
 

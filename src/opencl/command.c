@@ -244,24 +244,30 @@ static bool will_call(struct opencl_queue *q, cl_event event, void(CL_CALLBACK *
 	return !refused;
 }
 
-/* A callback for the last of the commands that will end soon, unless one is to come, and for the oldest: if that took longer than
- * expected, so may the others.  Who puts commands in relies on the first one while the queue is watched, which does not change as
- * long as there are commands.  Where threads share a queue, one that was put in later may be before the oldest in the driver: if
- * none has ended now, it may have been for one of these that we were called, and only the oldest is sure to end. */
+/* Whether commands are to be seen one by one: the last took longer than expected, so that the next may, or the program waits. */
+static bool looks_closely(struct opencl_queue *q)
+{
+	return q->late || (atomic_load_explicit(&q->wary, memory_order_relaxed) && atomic_exchange_explicit(&q->wary, false, memory_order_acq_rel));
+}
+
+/* A callback for the last of the commands that will end soon, unless one is to come, and for the oldest where that may take longer.
+ * Who puts commands in relies on the first one while the queue is watched, which does not change as long as there are commands.
+ * Where threads share a queue, one that was put in later may be before the oldest in the driver: if none has ended now, it may have
+ * been for one of these that we were called, and only the oldest is sure to end. */
 static void arm(struct opencl_queue *q, bool any)
 {
-	bool armed = atomic_load_explicit(&q->armed, memory_order_acquire);
+	bool armed = atomic_load_explicit(&q->armed, memory_order_acquire), closely = looks_closely(q);
 	cl_event oldest, last;
 
 	if (!q->in_order)
 		return;
-	if (!q->deaf && (!armed || q->late) && opencl_pending_soon(&q->pending, &oldest, &last)) {
+	if (!q->deaf && (!armed || closely) && opencl_pending_soon(&q->pending, &oldest, &last)) {
 		if (!armed) {
 			q->last = any ? last : oldest;
 			armed = will_call(q, q->last, those_ended, &q->armed);
 			q->deaf = !armed;
 		}
-		if (armed && oldest != q->last && !atomic_load_explicit(&q->near, memory_order_acquire))
+		if (armed && closely && oldest != q->last && !atomic_load_explicit(&q->near, memory_order_acquire))
 			(void)will_call(q, oldest, oldest_ended, &q->near);
 	}
 	opencl_pending_watch(&q->pending, armed);
@@ -292,6 +298,15 @@ static bool try_harvest(struct opencl_queue *q, bool ask)
 void opencl_harvest(struct opencl_queue *q)
 {
 	(void)try_harvest(q, false);
+}
+
+/* It may wait for long, and be killed then. */
+void opencl_harvest_ahead(struct opencl_queue *q)
+{
+	if (!q || !opencl_recording() || !q->in_order || !opencl_pending_any(&q->pending))
+		return;
+	atomic_store_explicit(&q->wary, true, memory_order_release);
+	opencl_harvest(q);
 }
 
 static bool is_over(const struct opencl_queue *q, uint64_t begin, double ns)

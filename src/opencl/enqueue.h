@@ -13,6 +13,8 @@
 		struct call call;                                           \
 		cl_int rc;                                                  \
                                                                             \
+		if (opencl_call_waits(which))                               \
+			opencl_harvest_ahead(opencl_queue_find(queue));     \
 		opencl_call_begin(&call, queue, event, waits, list);        \
 		rc = next(queue, __VA_ARGS__, NEXT_WAITS);                  \
 		opencl_call_end(&call, which, rc, &command);                \

@@ -171,6 +171,8 @@ static CL_API_ENTRY void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem 
 	struct call call;
 	void *mapped;
 
+	if (blocking)
+		opencl_harvest_ahead(opencl_queue_find(queue));
 	opencl_call_begin(&call, queue, event, waits, list);
 	mapped = opencl_next.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, NEXT_WAITS, &rc);
 	opencl_call_end(&call, blocking ? CALL_MAP : CALL_MAP_ASYNC, rc, &command);
@@ -190,6 +192,8 @@ static CL_API_ENTRY void *CL_API_CALL map_image(cl_command_queue queue, cl_mem i
 	struct call call;
 	void *mapped;
 
+	if (blocking)
+		opencl_harvest_ahead(opencl_queue_find(queue));
 	opencl_call_begin(&call, queue, event, waits, list);
 	mapped = opencl_next.clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice, NEXT_WAITS, &rc);
 	opencl_call_end(&call, blocking ? CALL_MAP_IMAGE : CALL_MAP_IMAGE_ASYNC, rc, &command);

@@ -4,9 +4,12 @@
 static CL_API_ENTRY cl_int CL_API_CALL finish(cl_command_queue handle)
 {
 	struct opencl_queue *queue = opencl_queue_find(handle);
-	uint64_t begin = opencl_now();
-	cl_int rc = opencl_next.clFinish(handle);
+	uint64_t begin;
+	cl_int rc;
 
+	opencl_harvest_ahead(queue);
+	begin = opencl_now();
+	rc = opencl_next.clFinish(handle);
 	opencl_call_returned(CALL_FINISH, begin, 0);
 	if (queue)
 		opencl_harvest_waited(queue);
@@ -23,20 +26,31 @@ static CL_API_ENTRY cl_int CL_API_CALL flush(cl_command_queue handle)
 }
 
 /* Those of one queue mostly stand together. */
-static CL_API_ENTRY cl_int CL_API_CALL wait_for(cl_uint count, const cl_event *events)
+static void each_queue(cl_uint count, const cl_event *events, void (*see)(struct opencl_queue *queue))
 {
-	uint64_t begin = opencl_now();
-	cl_int rc = opencl_next.clWaitForEvents(count, events);
 	struct opencl_queue *last = NULL;
 
-	opencl_call_returned(CALL_WAIT, begin, 0);
-	for (cl_uint i = 0; rc == CL_SUCCESS && i < count; i++) {
-		struct opencl_queue *queue = opencl_queue_of(events[i], NULL);
+	for (cl_uint i = 0; events && i < count; i++) {
+		struct opencl_queue *queue = events[i] ? opencl_queue_of(events[i], NULL) : NULL;
 
 		if (queue && queue != last)
-			opencl_harvest_waited(queue);
+			see(queue);
 		last = queue ? queue : last;
 	}
+}
+
+static CL_API_ENTRY cl_int CL_API_CALL wait_for(cl_uint count, const cl_event *events)
+{
+	uint64_t begin;
+	cl_int rc;
+
+	if (opencl_recording())
+		each_queue(count, events, opencl_harvest_ahead);
+	begin = opencl_now();
+	rc = opencl_next.clWaitForEvents(count, events);
+	opencl_call_returned(CALL_WAIT, begin, 0);
+	if (rc == CL_SUCCESS)
+		each_queue(count, events, opencl_harvest_waited);
 	return rc;
 }
 

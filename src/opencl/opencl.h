@@ -24,10 +24,10 @@
  * A command holds a reference to its event until it has been seen to end: in a
  * callback of the driver's, and when the program itself has waited.  There is a
  * callback for each command of a queue that is not in order.  In one that is,
- * there are two for several commands, if these are kernels that took so little
+ * there is one for several commands, if these are kernels that took so little
  * the last times that the last one is expected soon after the first: a callback
- * for each made a launch dearer by some 80 ns.  If the first one shows that they
- * take longer than expected, there is one for each of them after all.
+ * for each made a launch dearer by some 80 ns.  Where the program waits, there is
+ * one for the first, too, and one for each as long as they take longer than expected.
  *
  * There is no thread of ours.  In a forked child all of it is forgotten: what
  * is on its way belongs to the parent.
@@ -191,6 +191,7 @@ struct opencl_queue {
 	_Atomic bool armed; /* a callback will come for the last of several commands, */
 	_Atomic bool near;  /* and for the oldest of them; */
 	_Atomic bool called; /* that has come */
+	_Atomic bool wary;  /* the program waits */
 	cl_event last;      /* whose callback is the first of these; to compare with */
 	bool late;          /* what ended last took longer than was expected */
 	bool deaf;          /* the driver has none */
@@ -224,6 +225,8 @@ void opencl_command_push(const struct call *call, const struct command *command,
 /* Those that have ended become events; when the program has waited for them, the driver is asked about all. */
 void opencl_harvest(struct opencl_queue *queue);
 void opencl_harvest_waited(struct opencl_queue *queue);
+/* The program is about to wait for what is in the queue (NULL: it is not one that is recorded). */
+void opencl_harvest_ahead(struct opencl_queue *queue);
 /* The program ends: another thread that is at it gets some time. */
 void opencl_harvest_last(struct opencl_queue *queue);
 /* Whether we hold a reference to the event, as a command of this queue; its correlation (0: it is not known). */
@@ -250,6 +253,13 @@ enum opencl_call {
 	NAME_STREAM_WAIT, NAME_BATCH,
 	OPENCL_CALL_COUNT
 };
+/* Whether it returns when what it puts into a queue has ended. */
+static inline bool opencl_call_waits(enum opencl_call which)
+{
+	return which == CALL_READ || which == CALL_READ_RECT || which == CALL_WRITE || which == CALL_WRITE_RECT || which == CALL_READ_IMAGE ||
+	       which == CALL_WRITE_IMAGE || which == CALL_MAP || which == CALL_MAP_IMAGE || which == CALL_SVM_COPY || which == CALL_SVM_MAP ||
+	       which == CALL_USM_COPY;
+}
 uint32_t opencl_call_name(enum opencl_call call); /* the id; between emit_enter() and emit_leave() */
 
 /* Around a call that puts a command into a queue: the event that it is to have, and what it waits for. */
