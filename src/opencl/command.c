@@ -13,6 +13,7 @@
 #define LOOK_BACK 512u      /* commands among which one that others wait for is looked for */
 #define JIT_LEAST_NS 200000 /* between submission and start of a first launch: it was compiled; others take some microseconds */
 #define LATE_NS 20000       /* that a command may take longer than was expected */
+#define IN_VAIN_MOST 64u    /* looks, one after another, that find nothing */
 #define PATIENCE_NS 50000   /* for another thread that sees to what the program has waited for, */
 #define LAST_PATIENCE_NS 200000000 /* and for one that is at it when the program ends */
 
@@ -270,7 +271,7 @@ static void arm(struct opencl_queue *q, bool any)
 		if (armed && closely && oldest != q->last && !atomic_load_explicit(&q->near, memory_order_acquire))
 			(void)will_call(q, oldest, oldest_ended, &q->near);
 	}
-	opencl_pending_watch(&q->pending, armed);
+	opencl_pending_watch(&q->pending, atomic_load_explicit(&q->armed, memory_order_acquire)); /* it may have come by now */
 }
 
 /* Whether somebody came, and went, while we had the queue. */
@@ -282,16 +283,23 @@ static bool has_more(struct opencl_queue *q)
 	       opencl_pending_any(&q->pending);
 }
 
-/* One thread at a time; who comes meanwhile has left its command, which is seen to before the last one goes. */
+/* One thread at a time; who comes meanwhile has left its command, which is seen to before the last one goes.  A driver may call for a
+ * command and say that it has not ended: then somebody else sees to it later. */
 static bool try_harvest(struct opencl_queue *q, bool ask)
 {
+	unsigned in_vain = 0;
+
 	do {
+		bool any;
+
 		if (atomic_exchange_explicit(&q->harvesting, 1, memory_order_acq_rel))
 			return false;
 		atomic_store_explicit(&q->called, false, memory_order_relaxed);
-		arm(q, harvest(q, ask));
+		any = harvest(q, ask);
+		arm(q, any);
+		in_vain = any ? 0 : in_vain + 1;
 		(void)atomic_exchange_explicit(&q->harvesting, 0, memory_order_acq_rel); /* and not stored: who came before it is seen */
-	} while (has_more(q));
+	} while (in_vain < IN_VAIN_MOST && has_more(q));
 	return true;
 }
 
