@@ -310,7 +310,7 @@ struct opencl_kernel {
 	uint32_t name;  /* id; 0: it could not be found out now */
 	uint32_t code;  /* of what is compiled: the same for all kernels of a name that one build of a program has */
 	uint32_t place; /* where it is kept; 0: nowhere */
-	uint32_t took;  /* ns, the last time; 0: not known */
+	uint32_t took;  /* ns to be expected of a launch; 0: not known */
 };
 bool opencl_kernel_wrap(struct _cl_icd_dispatch *table);
 struct opencl_kernel opencl_kernel_find(cl_kernel kernel);
