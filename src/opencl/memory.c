@@ -391,24 +391,28 @@ OPENCL_OURS(opencl_usm_host, void *, usm_host, (cl_context context, const cl_ulo
 
 #define ALLOCATED cl_context context, cl_device_id device, const cl_ulong *list, size_t size, cl_uint alignment, cl_int *ret_error
 
+/* The device may be NULL for memory that is shared: then it is for all of the context's. */
+static void *allocate(usm_device_function next, uint32_t memory, enum opencl_call which, ALLOCATED)
+{
+	uint64_t begin = opencl_now();
+	struct object object = { .handle = next(context, device, list, size, alignment, ret_error), .bytes = size, .memory = memory };
+
+	return allocated(context, device, &object, which, begin);
+}
+
 static void *usm_device(struct opencl_platform *p, ALLOCATED)
 {
 	usm_device_function next = (usm_device_function)opencl_extension(p, EXTENSION_USM_DEVICE);
-	uint64_t begin = opencl_now();
-	struct object object = { .handle = next(context, device, list, size, alignment, ret_error), .bytes = size, .memory = MEMORY_DEVICE };
 
-	return allocated(context, device, &object, CALL_USM_DEVICE, begin);
+	return allocate(next, MEMORY_DEVICE, CALL_USM_DEVICE, context, device, list, size, alignment, ret_error);
 }
 OPENCL_OURS(opencl_usm_device, void *, usm_device, (ALLOCATED), context, device, list, size, alignment, ret_error)
 
-/* The device may be NULL: then it is for all of the context's. */
 static void *usm_shared(struct opencl_platform *p, ALLOCATED)
 {
 	usm_device_function next = (usm_device_function)opencl_extension(p, EXTENSION_USM_SHARED);
-	uint64_t begin = opencl_now();
-	struct object object = { .handle = next(context, device, list, size, alignment, ret_error), .bytes = size, .memory = MEMORY_MANAGED };
 
-	return allocated(context, device, &object, CALL_USM_SHARED, begin);
+	return allocate(next, MEMORY_MANAGED, CALL_USM_SHARED, context, device, list, size, alignment, ret_error);
 }
 OPENCL_OURS(opencl_usm_shared, void *, usm_shared, (ALLOCATED), context, device, list, size, alignment, ret_error)
 
