@@ -5,6 +5,9 @@
  * took to record, never more than CREDIT_NS.  When that is used up, the next level leaves out more; where a level has taken little
  * for a while, the one before it is tried again, and less often the more often that was in vain.  Programs that make less than a
  * few hundred thousand calls never get there.
+ *
+ * A call that is left out costs hardly less than one that is recorded, if it has to come through the hook all the same.  It is not
+ * paid for: no level would help a function that never returns and makes too many of them.
  */
 #include "detail.h"
 
@@ -15,7 +18,7 @@
 #define BUDGET 100u          /* one part in so many of the time that it runs, */
 #define BUDGET_IDLE 400u     /* and that it waits */
 #define COMFORT 3u           /* the part of it that leaves room for more */
-#define EVENT_NS 80u         /* what one end of a call takes where it is in the way of other things */
+#define EVENT_NS 120u        /* what one end of a call takes where it is in the way of other things */
 #define PASSED_NS 15u        /* what a call takes that only comes through the hook */
 #define CREDIT_NS 20000000   /* what may be used at once */
 #define STEP_NS 500000       /* what a level has before the next one is taken */
@@ -23,11 +26,13 @@
 #define PATIENCE_NS 500000000u
 #define PATIENCE_MAX_NS (128u * (uint64_t)PATIENCE_NS)
 
-/* Levels: 0 all; then functions below 2, 4, ... 128 us are short; then those below 0.25, 0.5, ... 8 us are left out. */
-#define SHORT_LEVELS 7u
-#define LEVELS (SHORT_LEVELS + 6u)
+/* Levels: 0 all; then functions below 2, 4, ... 1,024 us are short, and those below a 1,024th of that are left out; then those
+ * below 2, 4, 8 us. */
+#define SHORT_LEVELS 10u
+#define LEVELS (SHORT_LEVELS + 3u)
 #define SHORT_NS(level) (1000u << (level))
-#define NONE_NS(level) (125u << ((level) - SHORT_LEVELS))
+#define NONE_NS(level) (SHORT_NS(level) >> 10)
+#define GONE_LEVEL 7u        /* whatever is longer than what is short there may be seen: it is too rare to matter */
 
 #define QUIET_NS 2000000     /* a thread that has not called anything for so long is idle */
 
@@ -39,9 +44,10 @@
 #define LEFT_OUT_LOOK 4096u  /* calls that are left out, after which it is time to look as well */
 
 uint32_t detail_typical[NAME_LIMIT];
+uint16_t detail_inside[NAME_LIMIT];
 
 static struct {
-	uint32_t names; /* detail_typical has zeros from here on */
+	uint32_t names; /* what is known by name is zero from here on */
 	uint64_t ticks, ns;
 } since;
 
@@ -72,6 +78,7 @@ static uint64_t read_ns(clockid_t clock)
 void detail_start(void)
 {
 	memset(detail_typical, 0, since.names * sizeof detail_typical[0]);
+	memset(detail_inside, 0, since.names * sizeof detail_inside[0]);
 	since.names = 0;
 	tracer.starts++;
 	since.ticks = clock_ticks(tracer.rt->clock);
@@ -100,20 +107,37 @@ static uint32_t units_of_ns(uint64_t ns, uint64_t now)
 	return now > since.ns ? units_of((uint64_t)((double)ns * (double)ticks / (double)(now - since.ns))) : 0;
 }
 
-/* The newest call counts for a sixteenth.  Other threads may do the same at once: one of them wins. */
+/* What it was, and the newest, which counts for a sixteenth. */
+static uint32_t average(uint32_t before, uint32_t newest)
+{
+	int64_t change = ((int64_t)newest - before) / (1 << WEIGHT_SHIFT);
+
+	if (change == 0 && newest < before)
+		change = -1;
+	return (uint32_t)(before + change);
+}
+
+static void know(uint32_t name)
+{
+	if (name >= since.names)
+		since.names = name + 1;
+}
+
+/* Other threads may do the same at once: one of them wins. */
 static void learn(uint32_t name, uint32_t units, uint32_t first_guess)
 {
 	uint32_t typical = __atomic_load_n(&detail_typical[name], __ATOMIC_RELAXED);
-	int64_t change;
 
-	if (!typical)
-		typical = first_guess + 1;
-	change = ((int64_t)units + 1 - typical) / (1 << WEIGHT_SHIFT);
-	if (change == 0 && units + 1 < typical)
-		change = -1;
-	__atomic_store_n(&detail_typical[name], (uint32_t)(typical + change), __ATOMIC_RELAXED);
-	if (name >= since.names)
-		since.names = name + 1;
+	__atomic_store_n(&detail_typical[name], average(typical ? typical : first_guess + 1, units + 1), __ATOMIC_RELAXED);
+	know(name);
+}
+
+void detail_learn_inside(uint32_t id, uint32_t calls)
+{
+	uint32_t newest = calls < UINT16_MAX >> WEIGHT_SHIFT ? calls << WEIGHT_SHIFT : UINT16_MAX;
+
+	detail_inside[id] = (uint16_t)(detail_inside[id] ? average(detail_inside[id], newest) : newest);
+	know(id);
 }
 
 struct look {
@@ -169,19 +193,29 @@ static uint64_t look_at_slots(struct detail *d, const struct ring_producer *p, u
 
 /* ---- How much is recorded ---------------------------------------------------------- */
 
+/* There are functions below that of which not all was recorded. */
+static void tell_below(struct tracer_thread *me, uint64_t ns, uint64_t now)
+{
+	_Atomic uint64_t *short_ns = &me->t->producer->process->header->short_ns;
+
+	if (ns > atomic_load_explicit(short_ns, memory_order_relaxed))
+		atomic_store_explicit(short_ns, ns, memory_order_relaxed);
+	me->told_below = units_of_ns(ns, now);
+}
+
 static void set_level(struct tracer_thread *me, uint32_t level, uint64_t now)
 {
 	struct detail *d = me->detail;
-	struct process_header *header = me->t->producer->process->header;
 	uint64_t below = level == 0 ? 0 : SHORT_NS(level < SHORT_LEVELS ? level : SHORT_LEVELS);
 
 	tracer.quiet = (uint64_t)units_of_ns(QUIET_NS, now) << UNIT_SHIFT;
 	d->level = level;
 	d->spent = d->earned = d->span = 0;
 	me->short_below = units_of_ns(below, now);
-	me->none_below = level > SHORT_LEVELS ? units_of_ns(NONE_NS(level), now) : 0;
-	if (below > atomic_load_explicit(&header->short_ns, memory_order_relaxed))
-		atomic_store_explicit(&header->short_ns, below, memory_order_relaxed);
+	me->none_below = level > 0 ? units_of_ns(NONE_NS(level), now) : 0;
+	me->gone_below = level < GONE_LEVEL ? me->short_below : units_of_ns(SHORT_NS(GONE_LEVEL), now);
+	me->dense_below = units_of_ns(SHORT_NS(SHORT_LEVELS), now);
+	tell_below(me, below, now);
 }
 
 static void record_less(struct tracer_thread *me, uint64_t now)
@@ -278,12 +312,25 @@ static void count(_Atomic uint64_t *counter)
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
-void detail_count_short(struct tracer_thread *me)
+/* One that is not short, but makes many calls. */
+static __attribute__((noinline)) void tell_dense(struct tracer_thread *me, uint32_t id)
+{
+	uint64_t now = read_ns(CLOCK_MONOTONIC), ns = SHORT_NS(1);
+
+	while (ns < SHORT_NS(SHORT_LEVELS) && detail_length(id) >= units_of_ns(ns, now))
+		ns *= 2;
+	tell_below(me, ns, now);
+}
+
+void detail_count_short(struct tracer_thread *me, uint32_t id)
 {
 	struct ring_header *shared = shared_of(me);
 
-	if (shared)
-		count(&shared->short_calls);
+	if (!shared)
+		return;
+	count(&shared->short_calls);
+	if (INFERSCOPE_UNLIKELY(detail_length(id) >= me->told_below))
+		tell_dense(me, id);
 }
 
 void detail_count_left_out(struct tracer_thread *me)

@@ -94,18 +94,35 @@ static __attribute__((noinline)) PyObject *evaluate_short(PyThreadState *ts, FRA
 	return result;
 }
 
+/* Is it worth looking into? */
+static __attribute__((noinline)) PyObject *evaluate_counting(PyThreadState *ts, FRAME *frame, int throwing, struct tracer_thread *me,
+							     uint32_t id)
+{
+	uint32_t around = me->inside;
+	PyObject *result;
+
+	me->inside = 0;
+	result = evaluate(ts, frame, throwing);
+	detail_learn_inside(id, me->inside);
+	me->inside = around;
+	return result;
+}
+
 static inline PyObject *evaluate_between(PyThreadState *ts, FRAME *frame, int throwing, struct tracer_thread *me, uint32_t id)
 {
 	PyObject *result;
 
+	me->inside++;
 	if (detail_leaves_out(me, id)) {
 		detail_count_left_out(me);
 		return evaluate_short(ts, frame, throwing, me);
 	}
 	call_begin(me, EVENT_CPU_CALL, id, false);
 	if (detail_is_short(me, id)) {
-		detail_count_short(me);
+		detail_count_short(me, id);
 		result = evaluate_short(ts, frame, throwing, me);
+	} else if (INFERSCOPE_UNLIKELY(me->short_below)) {
+		result = evaluate_counting(ts, frame, throwing, me, id);
 	} else {
 		result = evaluate(ts, frame, throwing);
 	}
@@ -118,14 +135,17 @@ static PyObject *evaluate_known(PyThreadState *ts, FRAME *frame, int throwing, s
 {
 	if (emit_here() < me->stack_low && !tracer_has_stack(me))
 		return evaluate_unseen(ts, frame, throwing, me);
-	if (me->shut)
+	if (me->shut) {
+		me->passed++;
 		return evaluate(ts, frame, throwing);
+	}
 	if ((extra & CODE_GENERATOR) && !frame_runs_generator(frame, throwing))
 		return evaluate(ts, frame, throwing);
 	if (tracer.options.c_calls && !ts->c_profilefunc)
 		tracer_profile_here();
 	if (extra & CODE_SKIP) {
 		tracer_count_skipped(me);
+		me->inside++;
 		return evaluate(ts, frame, throwing);
 	}
 	if (me->inherited && me->inherited == me->t->depth)

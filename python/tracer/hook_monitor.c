@@ -114,8 +114,9 @@ static bool is_shut(struct tracer_thread *me)
 static __attribute__((noinline)) PyObject *start_with_care(struct tracer_thread *me, const PyCodeObject *code, uint32_t id)
 {
 	if (is_shut(me)) { /* one that is short itself will hardly be worth recording elsewhere */
-		if (detail_is_short(me, id) && may_go(me, code, id))
+		if (detail_may_go(me, id) && may_go(me, code, id))
 			return go(id);
+		me->passed++;
 		me->shut += id == me->shut_name;
 		Py_RETURN_NONE;
 	}
@@ -125,7 +126,7 @@ static __attribute__((noinline)) PyObject *start_with_care(struct tracer_thread 
 	}
 	call_begin(me, EVENT_CPU_CALL, id, true);
 	if (detail_is_short(me, id)) {
-		detail_count_short(me);
+		detail_count_short(me, id);
 		me->shut = 1;
 		me->shut_name = id;
 		me->shut_start = tracer.starts;

@@ -103,6 +103,10 @@ struct tracer_thread {
 	uint32_t collecting; /* the name of the garbage collection that it is in; 0: none */
 	uint64_t skipped;    /* calls, before there was a ring to count them in */
 	uint32_t short_below, none_below; /* detail.h; 0: all is recorded */
+	uint32_t gone_below;  /* 3.12 and later: below which functions need not be seen by anybody, */
+	uint32_t dense_below; /* before: below which it matters how many calls a function makes; */
+	uint32_t told_below;  /* and what the trace says of short ones: that they were below this */
+	uint32_t inside;      /* calls that the innermost recorded function has made; before 3.12, like what follows from it */
 	uint32_t shut;       /* inside a short function: how often that is open (in 3.12 and later), or that it is */
 	uint32_t shut_name;  /* its name; 3.12 and later, like the next */
 	uint32_t shut_start; /* in which recording it began: its end may not have been seen */

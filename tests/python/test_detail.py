@@ -12,9 +12,9 @@ from interpreters import recorded_pythons
 from recording import BUILD, INFERSCOPE, PATIENCE
 from test_calls import every_python, trace_calls
 
-EVENT_NS = 80       # what recording a begin or an end is reckoned to take
+EVENT_NS = 120      # what recording a begin or an end is reckoned to take
 ALLOWED_NS = 60e6   # once, until the right level is found
-CALLS_AT_ONCE = 100_000  # fewer than that are always recorded
+CALLS_AT_ONCE = 60_000  # fewer than that are always recorded
 
 both_hooks = pytest.mark.parametrize("python", [p for p in recorded_pythons() if p.version in ((3, 11), (3, 12))], ids=str)
 
@@ -81,7 +81,7 @@ def test_recording_takes_a_hundredth(tmp_path, python):
     assert trace.count("leaf") < 800 * 20 * long / 2
     calls, span = trace.info["events_by_kind"]["cpu_call"], trace.time("run")
     assert calls * EVENT_NS < 0.01 * span + ALLOWED_NS
-    assert 2 <= trace.info["short_us"] <= 128 and trace.info["short_calls"] > 0
+    assert 2 <= trace.info["short_us"] <= 1024 and trace.info["short_calls"] > 0
     if python.version < (3, 12):  # the time of what is not recorded is its caller's
         assert trace.count("middle") == 20 * long and trace.time("middle") > 0.9 * trace.time("long")
 
@@ -121,9 +121,68 @@ def test_the_very_shortest_are_left_out(tmp_path, python):
     """)
     leaf = trace.said("leaf")
     assert trace.count("leaf") < leaf / 2
-    assert trace.info["short_left_out"] > 0 and trace.info["short_us"] == 128
+    assert trace.info["short_left_out"] > 0 and trace.info["short_us"] > 0
     if python.version < (3, 12):  # from then on nobody tells us of them
         assert trace.count("leaf") + trace.info["short_left_out"] == leaf
+
+
+frame_hook = pytest.mark.parametrize("python", [p for p in recorded_pythons() if p.version in ((3, 9), (3, 11))], ids=str)
+
+# Of some 100 and 250 us: one makes thousands of calls, of which nobody wants to know, and one makes a few that matter.
+DENSE = MANY + """
+    def work(n):
+        return sum([i * i for i in range(n)])
+    def dense(n):
+        for i in range(2000):
+            leaf(i)
+    def part(n):
+        return work(2000)
+    def sparse(n):
+        return part(n) + part(n) + part(n) + part(n)
+    def both(seconds):
+        count, end = 0, time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            dense(count)
+            sparse(count)
+            count += 1
+        return count
+    """
+
+
+@frame_hook
+def test_a_function_that_makes_many_calls_is_not_looked_into(tmp_path, python):
+    trace = Functions(tmp_path, python, DENSE + """
+    print("both=%d" % both(1.5))
+    """)
+    both = trace.said("both")
+    assert trace.count("dense") == trace.count("sparse") == both
+    assert trace.count("part") > 0.9 * 4 * both
+    seen = trace.count("leaf") + trace.info["short_left_out"]  # each has come through the hook
+    assert 0 < seen < 2000 * both / 4
+    assert trace.time("dense") / both < 1000 * trace.info["short_us"] <= 1_024_000
+
+
+@frame_hook
+def test_a_function_that_takes_long_is_looked_into(tmp_path, python):
+    """However many calls it makes."""
+    trace = Functions(tmp_path, python, DENSE + """
+    def long_and_dense(n):
+        for i in range(10):
+            dense(i)
+            for j in range(6000):
+                leaf(j)
+        matters(n)
+    def matters(n):
+        return work(100)
+    end, count = time.perf_counter() + 1.5, 0
+    while time.perf_counter() < end:
+        long_and_dense(count)
+        count += 1
+    print("matters=%d" % count)
+    """)
+    assert trace.info["short_us"] > 0
+    assert trace.count("long_and_dense") == trace.said("matters")
+    assert trace.count("matters") == trace.said("matters")
 
 
 @both_hooks
@@ -134,9 +193,9 @@ def test_more_is_recorded_again_when_calls_are_rare(tmp_path, python):
     run(0.3)
     end, count = time.perf_counter() + 9, 0
     while time.perf_counter() < end:
-        for i in range(20):
+        for i in range(10):
             rare(i)
-        count += 20
+        count += 10
         time.sleep(0.01)
     print("rare=%d" % count)
     """)
@@ -158,9 +217,9 @@ def test_a_short_function_that_is_slow_at_times(tmp_path, python):
         return short(n)
     def caller(n):
         for i in range(100):
-            middle(i)
-        for i in range(100):
+            sum(range(10_000))
             usually_quick(i)
+    run(0.3)
     end, count = time.perf_counter() + 1, 0
     while time.perf_counter() < end:
         caller(count)
