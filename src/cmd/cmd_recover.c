@@ -2,11 +2,13 @@
  * cmd_recover.c - `inferscope recover`: makes a trace of what a killed recorder left behind.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "cmd/builtin.h"
 #include "cmd/command.h"
+#include "cmd/install_path.h"
 #include "cmd/options.h"
 #include "cmd/printer.h"
 #include "record/recover.h"
@@ -54,10 +56,15 @@ int cmd_recover(int argc, char **argv)
 	};
 	struct recover_result result;
 	struct error err = { 0 };
+	char *runtime;
+	int rc;
 
 	if (command_options(&options, argc, argv) != 1)
 		return fail(EXIT_USAGE, "recover: expected one session folder; 'inferscope doctor' lists them");
-	if (recover_session(argv[1], trace, &result, &err) != 0)
+	runtime = install_path_runtime();
+	rc = recover_session(argv[1], trace, runtime, &result, &err);
+	free(runtime);
+	if (rc != 0)
 		return fail_with(&err, EXIT_INPUT);
 	return print_result(&result);
 }

@@ -1,10 +1,13 @@
 /*
- * buffers.c - memory for records, from the pool to CUPTI and back.
+ * buffers.c - buffers for records, from the pool to CUPTI and back.
  *
  * Threads of the program ask for buffers in the middle of their calls of CUDA:
  * taking one is two atomic operations.  CUPTI must not be refused (before CUDA
  * 12.9 it then writes to address 0), so that when the pool is empty it gets a
  * small buffer whose records are only counted.
+ *
+ * A buffer is all zeroes when CUPTI gets it, so that an heir sees how far it has
+ * been written to.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -19,7 +22,9 @@
 #define PLACES (BUFFERS + SPARES)
 #define QUEUE 4096u
 #define FEW 256u        /* buffers in use: the program does little, */
-#define FEW_RECORDS 32u /* and buffers are full after so many records */
+#define FEW_RECORDS 32u /* and buffers are full after so many records, */
+#define FEW_SIZE (12u << 10) /* or bytes */
+#define RECORD_MAX 512u /* bytes; the largest has 304 */
 _Static_assert(QUEUE > PLACES, "all buffers may wait at once");
 #define RESYNC 4096u /* bytes that are looked through for the next record */
 #define OVERDUE_NS 250000000 /* our thread hangs in a flush: CUPTI's does its work */
@@ -28,10 +33,21 @@ _Static_assert(QUEUE > PLACES, "all buffers may wait at once");
 static uint8_t *memory, *spare_memory;
 static uint32_t buffers;
 static _Atomic uint64_t free_places[PLACES / 64];
+static size_t ready[BUFFERS]; /* bytes that can be written to; whoever has the buffer may look */
 
-/* A buffer that has come back. */
+/* A buffer, as an heir has to know it. */
+enum place_state { PLACE_FREE, PLACE_OUTSIDE, PLACE_BACK };
+static struct place {
+	_Atomic uint32_t state;
+	uint32_t size, valid; /* what CUPTI got, and how much of it it says it has used */
+	/* What has been translated; and the ring of who does it, with how much was in it before the record that is next (0: nobody does). */
+	_Atomic uint32_t done;
+	uint32_t ring;
+	_Atomic uint64_t produced;
+} *places;
+
+/* Whose it was, when it has come back. */
 static struct back {
-	size_t valid;
 	void *context;
 	uint32_t stream;
 } back[PLACES];
@@ -59,13 +75,19 @@ static void *map(size_t size)
 	return at == MAP_FAILED ? NULL : at;
 }
 
+size_t cuda_buffers_size(void)
+{
+	return (size_t)buffer_limit() * BUFFER_SIZE;
+}
+
 bool cuda_buffers_map(void)
 {
-	buffers = buffer_limit();
-	while (buffers && !(memory = map((size_t)buffers * BUFFER_SIZE)))
-		buffers /= 2;
+	places = cuda_memory_take(PLACES * sizeof *places);
+	memory = cuda_memory_buffers();
+	buffers = (uint32_t)(cuda_memory_buffers_size() / BUFFER_SIZE);
+	buffers = buffers < BUFFERS ? buffers : BUFFERS;
 	spare_memory = map((size_t)SPARES * SPARE_SIZE);
-	if (!memory || !spare_memory)
+	if (!places || !spare_memory)
 		return false;
 	atomic_store(&last_pass, clock_ticks(inferscope_runtime.clock));
 	for (uint32_t i = 0; i < PLACES; i++)
@@ -87,15 +109,20 @@ static uint32_t take_place(uint32_t from, uint32_t to)
 	return PLACES;
 }
 
-static void give_back(uint32_t place)
-{
-	atomic_fetch_sub_explicit(&in_use, 1, memory_order_relaxed);
-	atomic_fetch_or_explicit(&free_places[place / 64], 1ull << place % 64, memory_order_release);
-}
-
 static uint8_t *memory_of(uint32_t place)
 {
 	return place < BUFFERS ? memory + (size_t)place * BUFFER_SIZE : spare_memory + (size_t)(place - BUFFERS) * SPARE_SIZE;
+}
+
+static void give_back(uint32_t place)
+{
+	size_t used = places[place].valid + RECORD_MAX;
+
+	if (place < BUFFERS)
+		memset(memory_of(place), 0, used < places[place].size ? used : places[place].size);
+	atomic_store_explicit(&places[place].state, PLACE_FREE, memory_order_release);
+	atomic_fetch_sub_explicit(&in_use, 1, memory_order_relaxed);
+	atomic_fetch_or_explicit(&free_places[place / 64], 1ull << place % 64, memory_order_release);
 }
 
 static uint32_t place_of(const uint8_t *buffer)
@@ -107,24 +134,34 @@ static uint32_t place_of(const uint8_t *buffer)
 	return PLACES;
 }
 
-static size_t size_of(uint32_t place)
-{
-	return place < BUFFERS ? BUFFER_SIZE : SPARE_SIZE;
-}
-
 /* ---- What CUPTI calls --------------------------------------------------------------- */
+
+static void hand_out(uint32_t place, size_t size)
+{
+	struct place *p = &places[place];
+
+	if (place < BUFFERS && ready[place] < size) {
+		cuda_memory_ready(memory_of(place), size);
+		ready[place] = size;
+	}
+	p->size = (uint32_t)size;
+	p->valid = 0;
+	atomic_store_explicit(&p->produced, 0, memory_order_relaxed);
+	atomic_store_explicit(&p->done, 0, memory_order_relaxed);
+	atomic_store_explicit(&p->state, PLACE_OUTSIDE, memory_order_release);
+}
 
 /* A flush leaves a buffer where it is while anything in it still runs, so that on a device that always has something to do only full
  * buffers come back.  Hence they are small, as long as there are few of them. */
 void cuda_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records)
 {
 	uint32_t place = take_place(0, BUFFERS);
-	bool few = atomic_load_explicit(&in_use, memory_order_relaxed) < FEW;
+	bool few = place != PLACES && atomic_load_explicit(&in_use, memory_order_relaxed) < FEW;
 
-	*ret_max_records = few && place != PLACES ? FEW_RECORDS : 0;
+	*ret_max_records = few ? FEW_RECORDS : 0;
 	if (place == PLACES)
 		place = take_place(BUFFERS, PLACES);
-	if (place == PLACES && cuda_door.version >= DECLINE_VERSION) { /* CUPTI counts what it drops */
+	if (place == PLACES && cuda_door->version >= DECLINE_VERSION) { /* CUPTI counts what it drops */
 		*ret_buffer = NULL;
 		*ret_size = 0;
 		return;
@@ -133,8 +170,9 @@ void cuda_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_ma
 		place = PLACES - 1;
 	atomic_fetch_add_explicit(&outside, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&in_use, 1, memory_order_relaxed);
+	*ret_size = few ? FEW_SIZE : place < BUFFERS ? BUFFER_SIZE : SPARE_SIZE;
 	*ret_buffer = memory_of(place);
-	*ret_size = size_of(place);
+	hand_out(place, *ret_size);
 }
 
 static bool is_overdue(void)
@@ -151,7 +189,9 @@ void cuda_buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size
 	if (!cuda_is_ours() || place == PLACES)
 		return;
 	(void)size;
-	back[place] = (struct back){ valid < size_of(place) ? valid : size_of(place), context, stream };
+	places[place].valid = valid < places[place].size ? (uint32_t)valid : places[place].size;
+	atomic_store_explicit(&places[place].state, PLACE_BACK, memory_order_release);
+	back[place] = (struct back){ context, stream };
 	at = atomic_fetch_add_explicit(&queue_end, 1, memory_order_relaxed);
 	atomic_store_explicit(&queue[at % QUEUE], (uint16_t)(place + 1), memory_order_release);
 	atomic_fetch_sub_explicit(&outside, 1, memory_order_relaxed);
@@ -182,9 +222,9 @@ static bool is_record(const struct walk *w)
 	unsigned kind = kind_at(w);
 	void *record = NULL;
 
-	return kind < KIND_LIMIT && cuda_door.sizes[kind] && w->valid - w->at >= cuda_door.sizes[kind] &&
+	return kind < KIND_LIMIT && cuda_door->sizes[kind] && w->valid - w->at >= cuda_door->sizes[kind] &&
 	       cuda_next_record(w->data + w->at, w->valid - w->at, &record) == 0 &&
-	       cuda_records_credible((struct record){ w->data + w->at, cuda_door.sizes[kind] }, kind);
+	       cuda_records_credible((struct record){ w->data + w->at, cuda_door->sizes[kind] }, kind);
 }
 
 /* Something that the library itself does not know, or that was cut: one record at least, and what follows it is looked for. */
@@ -218,8 +258,8 @@ static bool next(struct walk *w, struct record *ret, unsigned *ret_kind)
 	*ret_kind = kind_at(w);
 	ret->at = record;
 	after = record;
-	if (*ret_kind < KIND_LIMIT && cuda_door.sizes[*ret_kind]) {
-		ret->size = cuda_door.sizes[*ret_kind];
+	if (*ret_kind < KIND_LIMIT && cuda_door->sizes[*ret_kind]) {
+		ret->size = cuda_door->sizes[*ret_kind];
 		w->at += ret->size;
 	} else { /* one that we do not read: how long it is, is known when there is another one */
 		ret->size = 0;
@@ -231,7 +271,7 @@ static bool next(struct walk *w, struct record *ret, unsigned *ret_kind)
 
 static struct walk begin_walk(uint32_t place)
 {
-	return (struct walk){ .data = memory_of(place), .valid = back[place].valid };
+	return (struct walk){ .data = memory_of(place), .valid = places[place].valid };
 }
 
 static void learn(struct runtime_thread *t, uint32_t place)
@@ -245,6 +285,14 @@ static void learn(struct runtime_thread *t, uint32_t place)
 			cuda_records_learn(t, r, kind);
 }
 
+/* For the heir: all before this record has been written, and it itself once there is more in the ring. */
+static void note_progress(struct place *p, const struct runtime_thread *t, size_t done)
+{
+	p->ring = t->producer->index;
+	atomic_store_explicit(&p->produced, t->producer->produced, memory_order_release);
+	atomic_store_explicit(&p->done, (uint32_t)done, memory_order_release);
+}
+
 static void translate(struct runtime_thread *t, uint32_t place)
 {
 	struct walk w = begin_walk(place);
@@ -252,21 +300,26 @@ static void translate(struct runtime_thread *t, uint32_t place)
 	unsigned kind;
 	uint64_t count = 0;
 
-	for (; next(&w, &r, &kind); count++)
-		if (place < BUFFERS && r.size)
+	w.at = places[place].done;
+	for (; next(&w, &r, &kind); count++) {
+		if (place < BUFFERS && r.size) {
+			note_progress(&places[place], t, (size_t)(r.at - w.data));
 			cuda_records_emit(t, r, kind);
+			note_progress(&places[place], t, w.at);
+		}
+	}
 	gpu_count_lost(w.unreadable + (place < BUFFERS ? 0 : count));
 }
 
 /* ---- All that has come ----------------------------------------------------------------- */
 
-static uint32_t take_back(uint16_t places[PLACES])
+static uint32_t take_back(uint16_t list[PLACES])
 {
 	uint32_t count = 0, at = atomic_load_explicit(&queue_begin, memory_order_relaxed);
 	uint16_t place;
 
 	while (count < PLACES && (place = atomic_exchange_explicit(&queue[at % QUEUE], 0, memory_order_acquire)) != 0) {
-		places[count++] = (uint16_t)(place - 1);
+		list[count++] = (uint16_t)(place - 1);
 		at++;
 	}
 	atomic_store_explicit(&queue_begin, at, memory_order_release);
@@ -283,22 +336,43 @@ static void ask_dropped(void *context, uint32_t stream)
 		gpu_count_lost(dropped);
 }
 
+/* What stays with CUPTI, since something in it still runs: an heir could not ask what its kernels are called.  They are written at
+ * the same time, so that anything may be there. */
+static void learn_names(struct runtime_thread *t)
+{
+	struct record r;
+
+	for (uint32_t i = 0; i < buffers && i < FEW; i++) {
+		struct place *p = &places[i];
+		size_t size = p->size < FEW_SIZE ? p->size : FEW_SIZE;
+
+		if (atomic_load_explicit(&p->state, memory_order_acquire) != PLACE_OUTSIDE)
+			continue;
+		for (r.at = memory_of(i); (r.size = layout_record(cuda_door->sizes, r.at, memory_of(i) + size)) > 0; r.at += r.size)
+			if (record_u32(r, 0) == KIND_KERNEL)
+				(void)cuda_name(t, record_u64(r, AT_KERNEL_NAME));
+	}
+}
+
 static void translate_all(struct runtime_thread *t)
 {
-	uint16_t places[PLACES];
-	uint32_t count = take_back(places);
+	uint16_t list[PLACES];
+	uint32_t count = take_back(list);
 	bool last = atomic_load_explicit(&at_once, memory_order_acquire);
 
 	cuda_clock_look(t);
 	for (uint32_t i = 0; i < count; i++)
-		learn(t, places[i]);
+		learn(t, list[i]);
 	for (uint32_t i = 0; i < count; i++) {
-		translate(t, places[i]);
-		if (back[places[i]].context) /* of releases that kept them apart */
-			ask_dropped(back[places[i]].context, back[places[i]].stream);
-		give_back(places[i]);
+		translate(t, list[i]);
+		if (back[list[i]].context) /* of releases that kept them apart */
+			ask_dropped(back[list[i]].context, back[list[i]].stream);
+		give_back(list[i]);
 	}
 	ask_dropped(NULL, 0);
+	learn_names(t);
+	cuda_door->serial = t->serial;
+	cuda_door->tid = t->producer->shared ? t->producer->shared->tid : 0;
 	atomic_store_explicit(&last_pass, clock_ticks(inferscope_runtime.clock), memory_order_relaxed);
 	cuda_records_pass_over(t, last);
 }
@@ -337,4 +411,38 @@ bool cuda_buffers_all_back(void)
 void cuda_buffers_at_once(void)
 {
 	atomic_store_explicit(&at_once, true, memory_order_release);
+}
+
+/* ---- The heir ---------------------------------------------------------------------------- */
+
+/* How much there is of a buffer that CUPTI had, or that had come back; what has been translated is left out. */
+static bool take_over(struct place *p, const uint8_t *data)
+{
+	const struct ring_header *rings = layout_rings(inferscope_runtime.memory->process.map);
+	uint32_t state = atomic_load(&p->state);
+
+	if ((state != PLACE_OUTSIDE && state != PLACE_BACK) || p->size > BUFFER_SIZE)
+		return false;
+	if (state == PLACE_OUTSIDE)
+		p->valid = (uint32_t)layout_valid(cuda_door->sizes, data, p->size);
+	p->valid = p->valid < p->size ? p->valid : p->size;
+	if (p->produced && p->ring < RING_LIMIT && atomic_load(&rings[p->ring].produced) != p->produced && p->done < p->valid)
+		p->done += (uint32_t)layout_record(cuda_door->sizes, data + p->done, data + p->valid);
+	return p->done < p->valid;
+}
+
+void cuda_buffers_inherit(void)
+{
+	struct runtime_thread *t = &inferscope_thread;
+	uint16_t list[BUFFERS];
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < buffers; i++)
+		if (take_over(&places[i], memory_of(i)))
+			list[count++] = (uint16_t)i;
+	for (uint32_t i = 0; i < count; i++)
+		learn(t, list[i]);
+	for (uint32_t i = 0; i < count; i++)
+		translate(t, list[i]);
+	cuda_records_pass_over(t, true);
 }

@@ -14,12 +14,40 @@
 
 #define CALLS 1024u /* numbers of calls, in each of both */
 #define QUERY_NS 10000 /* a query that takes longer did something */
+#define TEXT 56u /* bytes of a name */
+#define BLOCKS 16384u /* of 64 correlations: the last million */
+#define HELD 4096u
+#define PATIENT 20u /* passes: a second */
 
 struct call_name {
 	uint32_t id; /* 0: not asked for yet */
 	bool query;
 };
-static struct call_name driver_names[CALLS], runtime_names[CALLS];
+
+struct block {
+	uint32_t number; /* plus 1 */
+	uint64_t seen;
+};
+
+struct call {
+	uint32_t name, correlation; /* name 0: none */
+	uint64_t begin, duration;   /* ticks */
+	uint32_t thread; /* its number; 0: not known */
+	uint32_t passes;
+};
+
+static struct calls {
+	struct call_name driver_names[CALLS], runtime_names[CALLS];
+	char driver_texts[CALLS][TEXT], runtime_texts[CALLS][TEXT]; /* as CUPTI has them, which an heir could not ask */
+	struct block blocks[BLOCKS];
+	struct call held[HELD]; /* by correlation; who comes later drives out who was there */
+} *calls;
+
+bool cuda_calls_map(void)
+{
+	calls = cuda_memory_take(sizeof *calls);
+	return calls != NULL;
+}
 
 /* ---- Names --------------------------------------------------------------------------- */
 
@@ -53,40 +81,49 @@ static bool is_query(const char *name)
 	return false;
 }
 
-static void ask_name(struct runtime_thread *t, struct call_name *n, unsigned kind, uint32_t call)
+static void keep_text(char text[TEXT], int domain, uint32_t call)
 {
 	const char *name = NULL;
+
+	if (cuda_cupti.call_name(domain, call, &name) == 0 && name && name_length(name) < TEXT)
+		memcpy(text, name, name_length(name)); /* the rest is zeroes */
+}
+
+void cuda_calls_open(void)
+{
+	for (uint32_t i = 1; i < CALLS && cuda_cupti.call_name; i++) {
+		keep_text(calls->driver_texts[i], 1, i);
+		keep_text(calls->runtime_texts[i], 2, i);
+	}
+}
+
+static void find_name(struct runtime_thread *t, struct call_name *n, const char *text, unsigned kind, uint32_t call)
+{
 	char number[48];
 
-	if (!cuda_cupti.call_name || cuda_cupti.call_name(kind == KIND_DRIVER ? 1 : 2, call, &name) != 0 || !name) {
+	if (!text[0]) {
 		snprintf(number, sizeof number, "CUDA %s call %u", kind == KIND_DRIVER ? "driver" : "runtime", call);
-		name = number;
+		text = number;
 	}
-	n->query = is_query(name);
-	n->id = inferscope_intern(t, name, name_length(name));
+	n->query = is_query(text);
+	n->id = inferscope_intern(t, text, strnlen(text, TEXT));
 }
 
 static const struct call_name *name_of(struct runtime_thread *t, unsigned kind, uint32_t call)
 {
-	struct call_name *n = (kind == KIND_DRIVER ? driver_names : runtime_names) + (call < CALLS ? call : 0);
+	uint32_t place = call < CALLS ? call : 0;
+	struct call_name *n = (kind == KIND_DRIVER ? calls->driver_names : calls->runtime_names) + place;
 
 	if (!n->id || call >= CALLS)
-		ask_name(t, n, kind, call);
+		find_name(t, n, (kind == KIND_DRIVER ? calls->driver_texts : calls->runtime_texts)[place], kind, call);
 	return n;
 }
 
 /* ---- Which correlations are the runtime's ---------------------------------------------- */
 
-#define BLOCKS 16384u /* of 64 correlations: the last million */
-
-static struct block {
-	uint32_t number; /* plus 1 */
-	uint64_t seen;
-} blocks[BLOCKS];
-
 static void remember_outer(uint32_t correlation)
 {
-	struct block *b = &blocks[correlation / 64 % BLOCKS];
+	struct block *b = &calls->blocks[correlation / 64 % BLOCKS];
 
 	if (b->number != correlation / 64 + 1)
 		*b = (struct block){ .number = correlation / 64 + 1 };
@@ -95,26 +132,16 @@ static void remember_outer(uint32_t correlation)
 
 static bool has_outer(uint32_t correlation)
 {
-	const struct block *b = &blocks[correlation / 64 % BLOCKS];
+	const struct block *b = &calls->blocks[correlation / 64 % BLOCKS];
 
 	return b->number == correlation / 64 + 1 && b->seen >> correlation % 64 & 1;
 }
 
 /* ---- Calls of the driver that are held back ---------------------------------------------- */
 
-#define HELD 4096u
-#define PATIENT 20u /* passes: a second */
-
-struct call {
-	uint32_t name, correlation; /* name 0: none */
-	uint64_t begin, duration;   /* ticks */
-	const struct cuda_thread *thread; /* NULL: not known */
-	uint32_t passes;
-};
-static struct call held[HELD]; /* by correlation; who comes later drives out who was there */
-
 static void emit(struct runtime_thread *t, const struct call *c)
 {
+	const struct cuda_thread *thread = cuda_thread_at(c->thread);
 	struct gpu_work work = {
 		.kind = EVENT_RUNTIME_CALL,
 		.name = c->name,
@@ -123,7 +150,7 @@ static void emit(struct runtime_thread *t, const struct call *c)
 		.correlation = c->correlation,
 	};
 
-	gpu_emit(t, c->thread ? &c->thread->stream : cuda_process(t), &work);
+	gpu_emit(t, thread ? &thread->stream : cuda_process(t), &work);
 }
 
 static void let_go(struct runtime_thread *t, struct call *c)
@@ -136,7 +163,7 @@ static void let_go(struct runtime_thread *t, struct call *c)
 /* Several calls of the driver with one correlation are parts of the same call of the runtime: one stands for all. */
 static void hold(struct runtime_thread *t, const struct call *c)
 {
-	struct call *place = &held[c->correlation % HELD];
+	struct call *place = &calls->held[c->correlation % HELD];
 
 	if (place->correlation != c->correlation)
 		let_go(t, place);
@@ -145,7 +172,7 @@ static void hold(struct runtime_thread *t, const struct call *c)
 
 static void take_outer(const struct call *c)
 {
-	struct call *place = &held[c->correlation % HELD];
+	struct call *place = &calls->held[c->correlation % HELD];
 
 	if (place->correlation == c->correlation)
 		place->name = 0;
@@ -155,10 +182,11 @@ static void take_outer(const struct call *c)
 void cuda_calls_pass_over(struct runtime_thread *t, bool last)
 {
 	for (uint32_t i = 0; i < HELD; i++) {
-		bool patient = held[i].name && held[i].thread && held[i].thread->uses_runtime;
+		struct call *c = &calls->held[i];
+		const struct cuda_thread *thread = c->name ? cuda_thread_at(c->thread) : NULL;
 
-		if (held[i].name && (last || held[i].passes++ >= (patient ? PATIENT : 1)))
-			let_go(t, &held[i]);
+		if (c->name && (last || c->passes++ >= (thread && thread->uses_runtime ? PATIENT : 1)))
+			let_go(t, c);
 	}
 }
 
@@ -171,9 +199,9 @@ static bool is_noise(const struct call_name *n, const struct call *c)
 
 void cuda_calls_take(struct runtime_thread *t, struct record r, unsigned kind)
 {
-	struct cuda_thread *thread = cuda_thread(t, cuda_door.thread_ids ? record_u32(r, AT_API_THREAD) : 0);
+	struct cuda_thread *thread = cuda_thread(t, cuda_door->thread_ids ? record_u32(r, AT_API_THREAD) : 0);
 	const struct call_name *n = name_of(t, kind, record_u32(r, AT_API_CALL));
-	struct call c = { .name = n->id, .correlation = record_u32(r, AT_API_CORRELATION), .thread = thread };
+	struct call c = { .name = n->id, .correlation = record_u32(r, AT_API_CORRELATION), .thread = cuda_thread_number(thread) };
 	struct gpu_work times;
 
 	if (!cuda_times(record_u64(r, AT_API_START), record_u64(r, AT_API_END), &times)) {

@@ -15,12 +15,12 @@
 #define BREAK_NS 200000       /* farther from where it was expected: the clock was set */
 #define SECONDS_OFF 600       /* a time that is farther than this from the time in which we record is none */
 
-static struct {
+static struct clock_state {
 	bool by_us; /* CUPTI asks us for the time */
 	double rate; /* ticks a nanosecond */
 	struct gpu_clock now, before; /* before the clock was set */
 	uint64_t set_at; /* ticks, when it was last seen to have been; 0: never */
-} clock_state;
+} *clock_state;
 
 static _Atomic bool yielded;
 static _Atomic bool anew;
@@ -45,16 +45,22 @@ void cuda_clock_yield(void)
 	atomic_store_explicit(&yielded, true, memory_order_relaxed);
 }
 
+bool cuda_clock_map(void)
+{
+	clock_state = cuda_memory_take(sizeof *clock_state);
+	return clock_state != NULL;
+}
+
 void cuda_clock_open(void)
 {
-	clock_state.by_us = cuda_set_clock(stamp) == 0;
-	clock_state.rate = (double)clock_measure_rate(inferscope_runtime.clock) / 1e9;
-	clock_state.now.nominal = clock_state.rate;
+	clock_state->by_us = cuda_set_clock(stamp) == 0;
+	clock_state->rate = (double)clock_measure_rate(inferscope_runtime.clock) / 1e9;
+	clock_state->now.nominal = clock_state->rate;
 }
 
 uint64_t cuda_clock_ticks(uint64_t ns)
 {
-	return (uint64_t)((double)ns * clock_state.rate);
+	return (uint64_t)((double)ns * clock_state->rate);
 }
 
 /* ---- Pairs --------------------------------------------------------------------------- */
@@ -76,9 +82,9 @@ static bool read_pair(struct gpu_clock_pair *ret)
 
 static void break_line(uint64_t at)
 {
-	clock_state.before = clock_state.now;
-	clock_state.now = (struct gpu_clock){ .nominal = clock_state.rate };
-	clock_state.set_at = at;
+	clock_state->before = clock_state->now;
+	clock_state->now = (struct gpu_clock){ .nominal = clock_state->rate };
+	clock_state->set_at = at;
 }
 
 void cuda_clock_anew(void)
@@ -91,17 +97,17 @@ void cuda_clock_look(struct runtime_thread *t)
 	struct gpu_clock_pair pair;
 	uint64_t expected, off, begin;
 
-	if (clock_state.by_us || !read_pair(&pair))
+	if (clock_state->by_us || !read_pair(&pair))
 		return;
 	if (atomic_exchange(&anew, false))
 		break_line(pair.ticks);
-	if (!gpu_clock_ticks(&clock_state.now, pair.device, &expected))
+	if (!gpu_clock_ticks(&clock_state->now, pair.device, &expected))
 		expected = pair.ticks;
 	off = expected > pair.ticks ? expected - pair.ticks : pair.ticks - expected;
-	if ((double)off > BREAK_NS * clock_state.rate)
+	if ((double)off > BREAK_NS * clock_state->rate)
 		break_line(pair.ticks);
 	begin = pair.ticks - pair.width / 2;
-	(void)gpu_clock_add(&clock_state.now, begin, pair.device, begin + pair.width, (uint64_t)(APART_NS * clock_state.rate));
+	(void)gpu_clock_add(&clock_state->now, begin, pair.device, begin + pair.width, (uint64_t)(APART_NS * clock_state->rate));
 	cuda_places_pair(t, &(struct gpu_pair){ pair.ticks, pair.width, pair.device, expected });
 }
 
@@ -114,27 +120,27 @@ static bool fitted(uint64_t stamp, uint64_t *ret)
 	uint64_t now, before;
 	bool future;
 
-	if (!gpu_clock_ticks(&clock_state.now, stamp, &now))
+	if (!gpu_clock_ticks(&clock_state->now, stamp, &now))
 		return false;
 	*ret = now;
-	if (!clock_state.set_at || !gpu_clock_ticks(&clock_state.before, stamp, &before))
+	if (!clock_state->set_at || !gpu_clock_ticks(&clock_state->before, stamp, &before))
 		return true;
-	if ((int64_t)(before - clock_state.set_at) >= 0)
+	if ((int64_t)(before - clock_state->set_at) >= 0)
 		return true;
 	future = (int64_t)(now - ticks()) > 0;
-	if (future || ((int64_t)(now - clock_state.set_at) < 0 && (int64_t)(before - now) > 0))
+	if (future || ((int64_t)(now - clock_state->set_at) < 0 && (int64_t)(before - now) > 0))
 		*ret = before;
 	return true;
 }
 
 bool cuda_time(uint64_t stamp, uint64_t *ret)
 {
-	int64_t off = (int64_t)(SECONDS_OFF * 1e9 * clock_state.rate);
+	int64_t off = (int64_t)(SECONDS_OFF * 1e9 * clock_state->rate);
 	uint64_t at = stamp;
 
-	if (!stamp || (!clock_state.by_us && !fitted(stamp, &at)))
+	if (!stamp || (!clock_state->by_us && !fitted(stamp, &at)))
 		return false;
-	if ((int64_t)(at - cuda_door.opened) < -off || (int64_t)(at - ticks()) > off)
+	if ((int64_t)(at - cuda_door->opened) < -off || (int64_t)(at - ticks()) > off)
 		return false;
 	*ret = at;
 	return true;

@@ -10,7 +10,9 @@
  *      subscriber.c   its calls in our name, where it has several subscribers
  *      kinds.c        which kinds of records it makes
  *      layout.c       what its records look like
- *      buffers.c      memory for records, from the pool to CUPTI and back
+ *      memory.c       where all that is kept, and CUPTI's buffers are
+ *      heir.c         goes on where a program was killed
+ *      buffers.c      buffers for records, from the pool to CUPTI and back
  *      records.c      records become events
  *      calls.c        those of calls, on the tracks of the threads that made them
  *      environment.c  how devices are: clocks, heat, power
@@ -137,13 +139,33 @@ struct cuda_door {
 	uint64_t opened; /* ticks */
 	uint32_t version;
 	bool thread_ids; /* records have the kernel's numbers of threads */
+	bool inherited;  /* this is the heir: there is no CUPTI, and the process cannot be asked */
+	uint32_t serial, tid; /* of the thread that writes the events; 0: there were none */
 	uint16_t sizes[KIND_LIMIT];
 };
-extern struct cuda_door cuda_door;
+extern struct cuda_door *cuda_door; /* in the door's memory */
+/* Makes room for all that the door knows, in the same order in each process.  False: there is none. */
+bool cuda_door_map(void);
 bool cuda_is_ours(void);
+
+/* ---- memory.c ---- */
+
+/* The file "c" and the number of this process; buffers: bytes of them. */
+bool cuda_memory_map(size_t buffers);
+/* A copy of what another process had. */
+bool cuda_memory_inherit(const char *folder, uint32_t number);
+/* Zeroes, or what was left there.  NULL: there is no room. */
+void *cuda_memory_take(size_t size);
+uint8_t *cuda_memory_buffers(void);
+size_t cuda_memory_buffers_size(void);
+/* This part of the buffers is going to be written to. */
+void cuda_memory_ready(uint8_t *buffer, size_t size);
+/* Is there anything for an heir?  There is, unless this says that there is not. */
+void cuda_memory_settle(bool settled);
 
 /* ---- buffers.c ---- */
 
+size_t cuda_buffers_size(void); /* bytes that all of them take */
 bool cuda_buffers_map(void);
 void cuda_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records);
 void cuda_buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
@@ -153,6 +175,8 @@ uint32_t cuda_buffers_outside(void); /* so many are with CUPTI */
 bool cuda_buffers_all_back(void); /* none is with CUPTI, or waits */
 /* The end: from now on there is no thread that would do it later. */
 void cuda_buffers_at_once(void);
+/* The heir writes what CUPTI had written, and what had come and was not translated. */
+void cuda_buffers_inherit(void);
 
 /* ---- records.c ---- */
 
@@ -166,6 +190,8 @@ bool cuda_records_credible(struct record r, unsigned kind);
 
 /* ---- calls.c ---- */
 
+bool cuda_calls_map(void);
+void cuda_calls_open(void); /* CUPTI says what they are called */
 void cuda_calls_take(struct runtime_thread *t, struct record r, unsigned kind);
 void cuda_calls_pass_over(struct runtime_thread *t, bool last);
 
@@ -175,6 +201,7 @@ void cuda_environment_emit(struct runtime_thread *t, struct record r);
 
 /* ---- waits.c ---- */
 
+bool cuda_waits_map(void);
 void cuda_waits_learn(struct record event);
 /* Correlation of the call that recorded what a synchronisation waits for; 0: not known. */
 uint32_t cuda_waits_find(struct record sync);
@@ -208,9 +235,13 @@ const struct gpu_stream *cuda_process(struct runtime_thread *t);
 void cuda_places_pair(struct runtime_thread *t, const struct gpu_pair *pair);
 /* NULL: there are too many, or nobody knows. */
 struct cuda_thread *cuda_thread(struct runtime_thread *t, uint32_t tid);
+/* Its number, from 1 on, and the other way round; 0: NULL. */
+uint32_t cuda_thread_number(const struct cuda_thread *thread);
+const struct cuda_thread *cuda_thread_at(uint32_t number);
 
 /* ---- texts.c ---- */
 
+bool cuda_texts_map(void);
 /* What a pointer in a record points to, which may be gone.  False: it is. */
 bool cuda_text(uint64_t pointer, char *ret, size_t size);
 /* The id of such a name. */
@@ -220,6 +251,7 @@ void cuda_names_forget(void);
 
 /* ---- clock.c ---- */
 
+bool cuda_clock_map(void);
 /* Before anything is enabled. */
 void cuda_clock_open(void);
 /* Others get what CUPTI would have told them without us: it keeps a clock that it was given. */

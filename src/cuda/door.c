@@ -30,7 +30,7 @@
 #define LIBRARIES 4u
 #define OTHER_SIZE 65u /* of the name of another subscriber; CUPTI has 64 */
 
-struct cuda_door cuda_door;
+struct cuda_door *cuda_door;
 
 enum wish { WISH_NONE, WISH_FLUSH, WISH_YIELD, WISH_END };
 static struct {
@@ -43,9 +43,16 @@ static _Atomic bool ended;   /* the program has */
 static _Atomic bool yielded; /* CUPTI is somebody else's now */
 static _Atomic bool rests;   /* nobody records, or CUPTI is somebody else's */
 
+bool cuda_door_map(void)
+{
+	cuda_door = cuda_memory_take(sizeof *cuda_door);
+	return cuda_door && cuda_clock_map() && cuda_buffers_map() && cuda_places_map() && cuda_calls_map() && cuda_waits_map() &&
+	       cuda_texts_map();
+}
+
 bool cuda_is_ours(void)
 {
-	return cuda_door.pid == getpid();
+	return cuda_door->pid == getpid();
 }
 
 /* ---- What CUPTI tells ----------------------------------------------------------------- */
@@ -66,7 +73,7 @@ static bool enable(char *why, size_t size)
 	struct cuda_refusal refusal;
 	char text[NOTE_MAX_BYTES];
 
-	if (!cuda_door.sizes[KIND_KERNEL]) {
+	if (!cuda_door->sizes[KIND_KERNEL]) {
 		snprintf(why, size, "%s has records that this version does not know", cuda_cupti.path);
 		return false;
 	}
@@ -339,8 +346,10 @@ static void at_end(void)
 	if (!cuda_is_ours())
 		return;
 	atomic_store(&ended, true);
-	if (ask_thread(WISH_END, PATIENCE_NS))
+	if (ask_thread(WISH_END, PATIENCE_NS)) {
+		cuda_memory_settle(cuda_buffers_all_back());
 		return;
+	}
 	cuda_buffers_at_once();
 	(void)cuda_buffers_translate(); /* our thread hangs: what has come until now */
 }
@@ -378,20 +387,23 @@ static void set_up(void)
 	uint8_t on = 1;
 
 	if (cuda_cupti.version)
-		(void)cuda_cupti.version(&cuda_door.version);
-	cuda_door.thread_ids = cuda_set_thread_ids(THREAD_IDS_SYSTEM) == 0;
+		(void)cuda_cupti.version(&cuda_door->version);
+	cuda_door->thread_ids = cuda_set_thread_ids(THREAD_IDS_SYSTEM) == 0;
 	(void)cuda_set_attribute(ATTRIBUTE_PER_THREAD, sizeof on, &on); /* threads do not wait for each other; older releases do not have it */
-	layout_ask(cuda_next_record, cuda_door.sizes);
+	layout_ask(cuda_next_record, cuda_door->sizes);
+	cuda_calls_open();
 }
 
 static bool open_door(char *why, size_t size)
 {
 	int rc;
 
-	if (!cuda_buffers_map() || !cuda_places_map()) {
+	if (!cuda_memory_map(cuda_buffers_size()) || !cuda_door_map()) {
 		snprintf(why, size, "there is no memory for its records");
 		return false;
 	}
+	cuda_door->pid = getpid();
+	cuda_door->opened = clock_ticks(inferscope_runtime.clock);
 	if (!subscribe(why, size))
 		return false;
 	set_up();
@@ -430,8 +442,6 @@ static void open_and_tell(void)
 {
 	char why[320] = "";
 
-	cuda_door.pid = getpid();
-	cuda_door.opened = clock_ticks(inferscope_runtime.clock);
 	if (open_door(why, sizeof why) && start_pass(why, sizeof why)) {
 		watch_modules();
 		(void)atexit(at_end);

@@ -50,7 +50,7 @@ void cuda_kinds_enable(struct cuda_refusal *ret)
 {
 	*ret = (struct cuda_refusal){ .result = 0 };
 	for (size_t i = 0; i < KINDS; i++) {
-		bool wanted = cuda_door.sizes[kinds[i].number] && !(stay && kinds[i].stays);
+		bool wanted = cuda_door->sizes[kinds[i].number] && !(stay && kinds[i].stays);
 		int rc = wanted ? cuda_enable(kinds[i].number) : 0;
 
 		if (rc)
@@ -62,7 +62,7 @@ void cuda_kinds_enable(struct cuda_refusal *ret)
 static void disable(bool all)
 {
 	for (size_t i = 0; i < KINDS && cuda_is_subscribed(); i++)
-		if (cuda_door.sizes[kinds[i].number] && (all || !kinds[i].stays))
+		if (cuda_door->sizes[kinds[i].number] && (all || !kinds[i].stays))
 			(void)cuda_disable(kinds[i].number);
 	if (asks_devices && cuda_is_subscribed())
 		(void)cuda_disable(KIND_ENVIRONMENT);
@@ -84,7 +84,7 @@ void cuda_kinds_ask_devices(bool wanted)
 	static bool in_vain;
 
 	wanted = wanted && !in_vain;
-	if (wanted == asks_devices || !cuda_door.sizes[KIND_ENVIRONMENT])
+	if (wanted == asks_devices || !cuda_door->sizes[KIND_ENVIRONMENT])
 		return;
 	if (wanted)
 		in_vain = cuda_enable(KIND_ENVIRONMENT) != 0;

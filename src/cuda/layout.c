@@ -41,3 +41,45 @@ void layout_ask(layout_walk *next, uint16_t ret[KIND_LIMIT])
 		ret[kind] = size >= layout_least(kind) ? (uint16_t)size : 0;
 	}
 }
+
+#define MAX_LIMIT_REACHED 12
+#define INVALID_KIND 21
+
+static uint32_t kind_of(const uint8_t *at, const uint8_t *end)
+{
+	uint32_t kind = 0;
+
+	if (end - at >= (ptrdiff_t)sizeof kind)
+		memcpy(&kind, at, sizeof kind);
+	return kind;
+}
+
+size_t layout_record(const uint16_t sizes[KIND_LIMIT], const uint8_t *at, const uint8_t *end)
+{
+	uint32_t kind = kind_of(at, end);
+
+	return kind < KIND_LIMIT && sizes[kind] <= end - at ? sizes[kind] : 0;
+}
+
+int layout_first(const uint16_t sizes[KIND_LIMIT], uint8_t *buffer, size_t valid, void **record)
+{
+	uint32_t kind = kind_of(buffer, buffer + valid);
+
+	if (layout_record(sizes, buffer, buffer + valid)) {
+		*record = buffer;
+		return 0;
+	}
+	return kind < KIND_LIMIT && sizes[kind] ? MAX_LIMIT_REACHED : INVALID_KIND;
+}
+
+size_t layout_valid(const uint16_t sizes[KIND_LIMIT], const uint8_t *buffer, size_t size)
+{
+	const uint8_t *at = buffer, *end = buffer + size;
+	size_t length;
+
+	while ((length = layout_record(sizes, at, end)) > 0)
+		at += length;
+	if (kind_of(at, end)) /* at least one that cannot be read */
+		at += end - at < 8 ? end - at : 8;
+	return (size_t)(at - buffer);
+}

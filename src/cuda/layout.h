@@ -111,6 +111,13 @@ typedef int layout_walk(uint8_t *buffer, size_t valid, void **record);
  * short to be what we know. */
 void layout_ask(layout_walk *next, uint16_t ret_sizes[KIND_LIMIT]);
 
+/* cuptiActivityGetNextRecord() for the first record of a buffer, where there is no library to ask; its answers. */
+int layout_first(const uint16_t sizes[KIND_LIMIT], uint8_t *buffer, size_t valid, void **record);
+/* The size of the record there; 0: there is none that we know. */
+size_t layout_record(const uint16_t sizes[KIND_LIMIT], const uint8_t *at, const uint8_t *end);
+/* How much of a buffer has been written to, if it was all zeroes before.  A record that we do not know is the last. */
+size_t layout_valid(const uint16_t sizes[KIND_LIMIT], const uint8_t *buffer, size_t size);
+
 /* The size of a kind in the oldest release that we know; 0: we do not read it. */
 uint16_t layout_least(unsigned kind);
 

@@ -5,7 +5,6 @@
  * the first of its streams; nothing that is learnt later changes it.
  */
 #include <stdio.h>
-#include <sys/mman.h>
 
 #include "cuda/cuda.h"
 
@@ -21,7 +20,7 @@ struct device {
 	bool used;      /* what it is called has been said */
 	struct gpu_stream rest; /* for streams that there is no room for; description 0 until then */
 	struct gpu_stream wide, state; /* for what is no stream's; likewise */
-	const struct gpu_stream *first;
+	uint32_t first; /* of its streams, plus 1 */
 };
 
 struct context {
@@ -51,9 +50,7 @@ static struct {
 
 bool cuda_places_map(void)
 {
-	void *at = mmap(NULL, sizeof *places, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	places = at == MAP_FAILED ? NULL : at;
+	places = cuda_memory_take(sizeof *places);
 	return places != NULL;
 }
 
@@ -214,7 +211,7 @@ static void describe(struct runtime_thread *t, struct stream *s, struct device *
 	gpu_stream_init(&s->stream, t, text);
 	s->described = true;
 	if (!d->first)
-		d->first = &s->stream;
+		d->first = (uint32_t)(s - places->streams) + 1;
 }
 
 /* Of a device, but of none of its streams. */
@@ -290,7 +287,7 @@ void cuda_places_pair(struct runtime_thread *t, const struct gpu_pair *pair)
 {
 	for (uint32_t i = 0; i < DEVICES; i++)
 		if (places->devices[i].first)
-			gpu_emit_pair(t, places->devices[i].first, pair);
+			gpu_emit_pair(t, &places->streams[places->devices[i].first - 1].stream, pair);
 }
 
 void cuda_places_learn(struct record r, unsigned kind)
@@ -326,4 +323,14 @@ struct cuda_thread *cuda_thread(struct runtime_thread *t, uint32_t tid)
 	snprintf(text, sizeof text, "thread=%u", tid);
 	gpu_stream_init(&thread->stream, t, text);
 	return thread;
+}
+
+uint32_t cuda_thread_number(const struct cuda_thread *thread)
+{
+	return thread ? (uint32_t)(thread - places->threads) + 1 : 0;
+}
+
+const struct cuda_thread *cuda_thread_at(uint32_t number)
+{
+	return number && number <= THREADS ? &places->threads[number - 1] : NULL;
 }

@@ -233,7 +233,7 @@ static void emit_overhead(struct runtime_thread *t, struct record r)
 	static uint32_t ids[OVERHEADS];
 	uint32_t kind = record_u32(r, AT_OVERHEAD_KIND), place = kind == 1 ? OVERHEADS - 1 : kind >> 16;
 	bool of_thread = record_u32(r, AT_OVERHEAD_OBJECT) == 2;
-	struct cuda_thread *thread = cuda_thread(t, of_thread && cuda_door.thread_ids ? record_u32(r, AT_OVERHEAD_THREAD) : 0);
+	struct cuda_thread *thread = cuda_thread(t, of_thread && cuda_door->thread_ids ? record_u32(r, AT_OVERHEAD_THREAD) : 0);
 	struct gpu_work work = { .kind = EVENT_SCOPE };
 
 	place = place < OVERHEADS ? place : 0;

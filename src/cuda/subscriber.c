@@ -115,6 +115,8 @@ int cuda_disable(int kind)
 
 int cuda_next_record(uint8_t *buffer, size_t valid, void **record)
 {
+	if (cuda_door->inherited)
+		return layout_first(cuda_door->sizes, buffer, valid, record);
 	return named ? cuda_cupti.next_record_v2(subscriber, buffer, valid, record) : cuda_cupti.next_record(buffer, valid, record);
 }
 

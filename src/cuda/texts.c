@@ -4,7 +4,8 @@
  * The name of a kernel belongs to its module, and may be gone with it when the
  * record comes.  So the kernel of the operating system reads it for us, which
  * fails where we would crash; the same pointer is asked for once a pass.  Where it
- * may not, the name counts as gone: we never read it ourselves.
+ * may not, the name counts as gone: we never read it ourselves.  The heir of a
+ * killed program has only the names that had been read before.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +14,15 @@
 
 #include "cuda/cuda.h"
 
-#define CACHE 256u
+#define CACHE 256u /* 1 << 8 */
+#define KNOWN 4096u /* 1 << 12 */
 
-static struct {
+struct known {
 	uint64_t pointer;
 	uint32_t id;
-} cache[CACHE];
+};
+static struct known cache[CACHE];
+static struct known *last; /* what pointers meant last, whether or not they still do; those that share a place drive each other out */
 
 /* Where a filter of system calls forbids the other way.  Opened each time: a file that stays open is in the way of programs that close
  * all that they find. */
@@ -42,7 +46,7 @@ static ssize_t read_memory(uint64_t pointer, char *to, size_t size)
 	first = first < size ? first : size;
 	remote[0] = (struct iovec){ (void *)(uintptr_t)pointer, first };
 	remote[1] = (struct iovec){ (void *)(uintptr_t)(pointer + first), size - first };
-	n = process_vm_readv(cuda_door.pid, &local, 1, remote, size > first ? 2 : 1, 0);
+	n = process_vm_readv(cuda_door->pid, &local, 1, remote, size > first ? 2 : 1, 0);
 	return n >= 0 || errno == EFAULT ? n : read_through_file(pointer, to, size);
 }
 
@@ -55,9 +59,15 @@ static bool is_text(const char *text)
 	return true;
 }
 
+bool cuda_texts_map(void)
+{
+	last = cuda_memory_take(KNOWN * sizeof *last);
+	return last != NULL;
+}
+
 bool cuda_text(uint64_t pointer, char *ret, size_t size)
 {
-	ssize_t n = pointer ? read_memory(pointer, ret, size) : 0;
+	ssize_t n = pointer && !cuda_door->inherited ? read_memory(pointer, ret, size) : 0;
 
 	if (n <= 0)
 		return false;
@@ -66,18 +76,35 @@ bool cuda_text(uint64_t pointer, char *ret, size_t size)
 	return ret[0] != '\0' && is_text(ret);
 }
 
-uint32_t cuda_name(struct runtime_thread *t, uint64_t pointer)
+static uint32_t place_of(uint64_t pointer, unsigned bits)
 {
-	uint32_t at = (uint32_t)(pointer >> 3) * 0x9e3779b1u >> 24;
+	return (uint32_t)(pointer >> 3) * 0x9e3779b1u >> (32 - bits);
+}
+
+static uint32_t read_name(struct runtime_thread *t, uint64_t pointer)
+{
+	struct known *known = &last[place_of(pointer, 12)];
 	char text[NAME_MAX_BYTES + 1];
 
-	if (cache[at].id && cache[at].pointer == pointer)
-		return cache[at].id;
-	if (!cuda_text(pointer, text, sizeof text))
+	if (cuda_door->inherited && known->id && known->pointer == pointer)
+		return known->id;
+	if (!cuda_text(pointer, text, sizeof text)) {
 		strcpy(text, pointer ? "[name gone]" : "[no name]");
-	cache[at].pointer = pointer;
-	cache[at].id = inferscope_intern(t, text, strlen(text));
-	return cache[at].id;
+		return inferscope_intern(t, text, strlen(text));
+	}
+	known->id = 0;
+	known->pointer = pointer;
+	known->id = inferscope_intern(t, text, strlen(text));
+	return known->id;
+}
+
+uint32_t cuda_name(struct runtime_thread *t, uint64_t pointer)
+{
+	struct known *known = &cache[place_of(pointer, 8)];
+
+	if (!known->id || known->pointer != pointer)
+		*known = (struct known){ pointer, read_name(t, pointer) };
+	return known->id;
 }
 
 void cuda_names_forget(void)

@@ -14,7 +14,13 @@
 static struct wait_place {
 	uint64_t key; /* 0: free */
 	uint32_t calls[3]; /* correlations, the newest first */
-} table[PLACES];
+} *table;
+
+bool cuda_waits_map(void)
+{
+	table = cuda_memory_take(PLACES * sizeof *table);
+	return table != NULL;
+}
 
 static uint64_t key_of(struct record r, size_t context, size_t event, size_t sync)
 {

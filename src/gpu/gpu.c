@@ -78,11 +78,27 @@ static void write_fields(struct fields *f, slot_word *slot, uint32_t count)
 
 /* ---- Events ---------------------------------------------------------------------- */
 
+static _Atomic uint32_t next_stream;
+
+/* Our heir goes on from there. */
+static void tell_streams(uint32_t count)
+{
+	struct process_header *header = inferscope_runtime.memory->process.header;
+	uint32_t told = header ? atomic_load_explicit(&header->streams, memory_order_relaxed) : count;
+
+	while (told < count && !atomic_compare_exchange_weak(&header->streams, &told, count))
+		;
+}
+
+void gpu_streams_inherit(void)
+{
+	atomic_store(&next_stream, atomic_load(&inferscope_runtime.memory->process.header->streams));
+}
+
 void gpu_stream_init(struct gpu_stream *stream, struct runtime_thread *t, const char *description)
 {
-	static _Atomic uint32_t next;
-
-	stream->number = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
+	stream->number = atomic_fetch_add_explicit(&next_stream, 1, memory_order_relaxed);
+	tell_streams(stream->number + 1);
 	stream->description = inferscope_intern(t, description, strlen(description));
 }
 

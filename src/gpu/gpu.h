@@ -19,6 +19,8 @@ struct gpu_stream {
 };
 /* Between emit_enter() and emit_leave(), as all of these. */
 void gpu_stream_init(struct gpu_stream *stream, struct runtime_thread *thread, const char *description);
+/* This process is the heir of another (runtime.h): the streams that it makes are further ones of that. */
+void gpu_streams_inherit(void);
 
 /* A piece of work of a device; what is 0 is not known and not written, apart from the times. */
 struct gpu_work {

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "record/drain_state.h"
+#include "record/heir.h"
 #include "system/proc.h"
 #include "trace/reader.h"
 
@@ -346,6 +347,7 @@ static void count_skipped(struct drain_totals *totals, const struct drain_proces
 static void end_process(struct drain *d, struct drain_process *p, uint32_t flags, struct error *err)
 {
 	if (flags & TRACE_PROCESS_ENDED) {
+		(void)heir_settle(&(struct heir){ d->session, d->runtime, d->resumed != NULL }, p->number, err);
 		read_to_the_end(d, p, err);
 		d->totals.produced += count_produced(p);
 	} else { /* it goes on writing: what it had written up to here is what we have seen of it */
@@ -405,6 +407,11 @@ int drain_new(struct drain **ret, struct session *session, struct trace_writer *
 	d->pid_namespace = proc_pid_namespace();
 	*ret = d;
 	return 0;
+}
+
+void drain_set_runtime(struct drain *d, const char *path)
+{
+	d->runtime = path;
 }
 
 /* How far each track of the file goes in the stream it came from. */

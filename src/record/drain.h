@@ -38,6 +38,8 @@ struct drain_totals {
 
 /* Borrows session and writer.  next_track is the first track number to use (after those the caller has defined). */
 int drain_new(struct drain **ret, struct session *session, struct trace_writer *writer, uint32_t next_track);
+/* Where libinferscope-rt.so is, which is borrowed: without it nothing is had of what processes left untranslated (heir.h). */
+void drain_set_runtime(struct drain *drain, const char *path);
 void drain_free(struct drain *drain);
 
 /* Goes on where a dead recorder stopped: the reader, borrowed, has what its file holds of processes and tracks, and how far

@@ -106,6 +106,7 @@ struct drain_device {
 struct drain {
 	struct session *session;
 	struct trace_writer *writer;
+	const char *runtime; /* NULL: not known */
 	enum clock_source clock;
 	uint64_t pid_namespace;
 	struct drain_process **processes; /* by session number; NULL: not seen yet */

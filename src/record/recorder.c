@@ -169,6 +169,8 @@ static int set_up(struct recorder *r, struct error *err)
 		rc = describe(r, err);
 	if (rc == 0)
 		rc = drain_new(&r->drain, &r->session, r->writer, 1);
+	if (rc == 0)
+		drain_set_runtime(r->drain, r->options->runtime_path);
 	return rc;
 }
 

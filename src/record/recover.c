@@ -14,6 +14,7 @@
 
 struct recovery {
 	struct session session;
+	const char *runtime;
 	struct trace_file left;  /* what the dead recorder was writing */
 	struct trace_file file;  /* what we write */
 	struct trace_writer *writer;
@@ -90,6 +91,7 @@ static int drain_rings(struct recovery *r, struct recover_result *ret, struct er
 		rc = drain_resume(r->drain, r->newest, is_damaged(r, ret), err);
 	if (rc != 0)
 		return rc;
+	drain_set_runtime(r->drain, r->runtime);
 	atomic_store(&r->session.page->closed, 1); /* what still runs detaches */
 	notes_read(&r->notes, r->session.folder_fd);
 	drain_finish(r->drain, err);
@@ -152,7 +154,7 @@ static void release(struct recovery *r)
 	free(r);
 }
 
-int recover_session(const char *folder, const char *trace_path, struct recover_result *ret, struct error *err)
+int recover_session(const char *folder, const char *trace_path, const char *runtime, struct recover_result *ret, struct error *err)
 {
 	struct recovery *r = calloc(1, sizeof *r);
 	int rc;
@@ -160,6 +162,7 @@ int recover_session(const char *folder, const char *trace_path, struct recover_r
 	if (!r)
 		return error_set(err, -ENOMEM, "out of memory");
 	*ret = (struct recover_result){ 0 };
+	r->runtime = runtime;
 	rc = session_open_dead(&r->session, folder, err);
 	if (rc == 0)
 		rc = session_recording(&r->session, r->left.path, r->left.partial, err);

@@ -22,8 +22,8 @@ struct recover_result {
 	uint64_t trace_bytes;
 };
 
-/* trace_path may be NULL: where the recording was meant to go.  Removes the session and the partial trace when done;
+/* trace_path may be NULL: where the recording was meant to go; so may runtime, the path of libinferscope-rt.so (heir.h).  Removes the session and the partial trace when done;
  * leaves everything as it was on failure. */
-int recover_session(const char *folder, const char *trace_path, struct recover_result *ret, struct error *err);
+int recover_session(const char *folder, const char *trace_path, const char *runtime, struct recover_result *ret, struct error *err);
 
 #endif

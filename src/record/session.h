@@ -5,6 +5,7 @@
  *              session         one page, locked by the recorder while it lives
  *              recording       where the trace goes; what `recover` needs to know
  *              p0, p1, ...     one file a process, made by the processes
+ *              c0, c1, ...     and one for what CUDA's library writes there (record/heir.h)
  *              n123, n123.1    what process 123 has to say to the user (record/notes.h)
  */
 #ifndef RECORD_SESSION_H

@@ -73,6 +73,17 @@
 
 enum ring_overflow { OVERFLOW_WRAP = 0, OVERFLOW_DISCARD = 1, OVERFLOW_BLOCK = 2 };
 
+/*
+ * The door of CUDA has a file of its own, "c" and the number of its process: what the driver's library writes there is
+ * translated in the process, and by the process's heir where it was killed before that was done (cuda/memory.c).
+ */
+#define CUDA_FILE_MAGIC 0x3130445543504e49ull
+
+struct cuda_file {
+	uint64_t magic;
+	_Atomic uint32_t settled; /* there is nothing in it that is not in the ring */
+};
+
 struct session_page {
 	uint64_t magic;
 	uint32_t version;
@@ -121,6 +132,7 @@ struct process_header {
 	_Atomic uint64_t functions, functions_skipped; /* seen by a language's hook; of them, left out as asked */
 	_Atomic uint64_t refused_no_ring;     /* events of threads that could not get a ring */
 	_Atomic uint64_t short_ns;            /* functions whose calls take less were not looked into, for a time; 0: all were */
+	_Atomic uint32_t streams;             /* of devices: numbers below have been given to one */
 	_Alignas(64) _Atomic uint32_t free_rings;  /* hints, raised by the recorder: look for one */
 	_Atomic uint32_t free_chunks, empty_chunks;
 };

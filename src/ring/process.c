@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "ring/memory.h"
+#include "ring/names.h"
 #include "ring/producer.h"
 
 #ifndef MADV_WIPEONFORK
@@ -182,6 +183,89 @@ int ring_process_attach(struct ring_memory *memory, const struct ring_process_op
 		ring_count(&session->refused_processes);
 	errno = saved;
 	return rc;
+}
+
+/* ---- The file of a process that has ended ------------------------------------ */
+
+static bool is_sound(const struct process_header *h, uint32_t number, uint64_t size)
+{
+	return h->magic == PROCESS_MAGIC && h->version == 1 && h->number == number && h->chunk_limit <= CHUNK_LIMIT &&
+	       h->file_size == layout_file_size(h->chunk_limit) && h->chunk_offset == layout_chunk_offset(h->chunk_limit) &&
+	       h->file_size <= size && h->first_name >= NAME_FIRST && h->first_name <= NAME_LIMIT &&
+	       atomic_load(&h->ready) && atomic_load(&h->names) <= NAME_LIMIT && atomic_load(&h->rings) <= RING_LIMIT &&
+	       atomic_load(&h->chunks) <= h->chunk_limit;
+}
+
+static int map_ended(struct ring_process *process, uint32_t number)
+{
+	int fd = open(process->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct process_header *h = MAP_FAILED;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > (off_t)PROCESS_CHUNKS_OFFSET)
+		h = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (h == MAP_FAILED)
+		return -EINVAL;
+	if (!is_sound(h, number, (uint64_t)st.st_size)) {
+		munmap(h, (size_t)st.st_size);
+		return -EINVAL;
+	}
+	process->map = process->header = h;
+	return 0;
+}
+
+/* Where the text ends: what no name points to was being written, and is nobody's. */
+static uint32_t text_end(void *map, uint32_t first_name, uint32_t names)
+{
+	uint32_t end = 0;
+
+	for (uint32_t id = first_name; id < names; id++) {
+		size_t size = 0;
+		const uint8_t *text = name_in_file(map, first_name, id, &size);
+		uint32_t after = text ? (uint32_t)(text + size - layout_name_text(map)) : 0;
+
+		end = after > end ? after : end;
+	}
+	return end;
+}
+
+static uint32_t last_serial(void *map, uint32_t rings)
+{
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < rings; i++) {
+		uint32_t serial = atomic_load(&(layout_rings(map) + i)->serial);
+
+		last = serial > last ? serial : last;
+	}
+	return last;
+}
+
+int ring_process_inherit(struct ring_memory *memory, const struct ring_process_options *options, uint32_t number,
+			 struct name_table *names)
+{
+	struct ring_process *process = &memory->process;
+	int rc = process_path(process->path, options->folder, number);
+
+	rc = rc ? rc : map_ended(process, number);
+	if (rc)
+		return rc;
+	process->session = options->session;
+	process->chunk_states = memory->chunk_states;
+	process->number = number;
+	process->chunk_offset = process->header->chunk_offset;
+	process->chunk_limit = process->header->chunk_limit < options->chunk_limit ? process->header->chunk_limit : options->chunk_limit;
+	process->first_name = process->header->first_name;
+	atomic_store(&process->rings, atomic_load(&process->header->rings));
+	atomic_store(&process->chunks, atomic_load(&process->header->chunks));
+	atomic_store(&process->serials, last_serial(process->map, process->rings));
+	atomic_store(&process->name_text, text_end(process->map, process->first_name, atomic_load(&process->header->names)));
+	atomic_store(&names->next, atomic_load(&process->header->names));
+	atomic_store(&process->attached, 2);
+	return 0;
 }
 
 void ring_process_leave(struct ring_process *process)

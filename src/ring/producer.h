@@ -82,6 +82,12 @@ struct ring_process_options {
 /* Makes this process's file.  0 or negative errno; on failure the session's count of refused processes is raised. */
 int ring_process_attach(struct ring_memory *memory, const struct ring_process_options *options);
 
+/* Goes on in the file of a process that has ended, whose heir the calling process is, in memory and names that are both new: options
+ * are those of ring_process_attach(), as far as they apply.  0 or negative errno. */
+struct name_table;
+int ring_process_inherit(struct ring_memory *memory, const struct ring_process_options *options, uint32_t number,
+			 struct name_table *names);
+
 /* Nothing more is to be recorded.  The shared memory of the chunks is let go; a thread that is still writing to it writes to
  * memory that nobody reads. */
 void ring_process_leave(struct ring_process *process);

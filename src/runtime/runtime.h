@@ -9,6 +9,7 @@
  *      emit.h     one event; everything that is
  *      open.c     slices that end out of order
  *      api.c      the calls of include/inferscope.h
+ *      inherit.c  the same in the name of a process that has ended
  *      inside.c   what a language's extension gets: the same, without the names' detour
  *      flush.c    what doors of GPUs have still to write
  *      note.c     a sentence for the user, told by the recorder
@@ -132,6 +133,10 @@ uint32_t inferscope_intern(struct runtime_thread *thread, const char *name, size
  * nowhere.  Not for two threads at once. */
 int inferscope_join(const char *folder);
 void inferscope_leave(void);
+
+/* Once, in a process that the recorder has made for it: what is recorded from now on is as if the process with this number had, which
+ * has ended, in a thread with this serial and id (0: another one of its threads).  False: its file cannot be used. */
+bool inferscope_inherit(const char *folder, uint32_t number, uint32_t serial, uint32_t tid);
 
 /* A sentence for the user; the recorder tells it when the program has ended. */
 void inferscope_note(const char *text);

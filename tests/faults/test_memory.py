@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 
 import pytest
-from conftest import (FAULTS, INFERSCOPE, SANITIZED, SESSIONS, in_private_mounts, needs_root, session_page,
+from conftest import (BUILD, FAULTS, INFERSCOPE, SANITIZED, SESSIONS, in_private_mounts, needs_root, session_page,
                       with_sessions_on)
 
 CHUNK = 64 << 10
@@ -166,6 +166,23 @@ def test_a_tmpfs_that_others_have_filled(place):
     assert result.closing["events"] == 0
     assert "1 process could not be recorded" in result.err
     assert place.trace().adds_up().info["refused_processes"] == 1
+
+
+@needs_root
+@pytest.mark.parametrize("size", ["1m", "4m"])
+def test_a_tmpfs_without_room_for_what_cuda_writes(place, size):
+    """The program's own memory is where it goes then, and rings have the room that there is."""
+    doubles = BUILD / "tests" / "doubles"
+    if not (doubles / "driver").is_dir():
+        pytest.skip("the doubles have not been built")
+    libraries = ":".join(str(doubles / folder) for folder in ("driver", "cudart-13", "cupti-13.0"))
+    program = "/usr/bin/env", f"LD_LIBRARY_PATH={libraries}", "CUDA_HOME=/nowhere", doubles / "programs" / "double-many", 3000, 0
+
+    result = place.call(*with_sessions_on(place, f"-t tmpfs -o size={size} none", INFERSCOPE, "run", "--trace-size-mb", 1, *program))
+
+    assert result.status == 0, result.err
+    kernels = [event.correlation for event in place.trace().adds_up().events if event.kind == 11]
+    assert 100 < len(kernels) == len(set(kernels))
 
 
 @needs_root

@@ -28,8 +28,6 @@ SHORT_NS = 10000  # queries below this are left out
 KERNEL, H2D, D2H, D2D, MEMSET, SYNC, CALL, ALLOC, FREE, PAIR = 11, 12, 13, 14, 15, 16, 10, 7, 8, 20
 THREAD, STREAM, PROCESS_WIDE, DEVICE_WIDE, STATES, HOST = 1, 2, 4, 5, 6, 7
 NO_BUFFER = 3
-FLUSH_NS, RECORDS = 50_000_000, 32  # from one flush to the next, and in a buffer while there are few
-DELIVERY_NS = 20_000_000            # what a flush takes, with the wait for a processor of a busy machine
 WORK = {"kernel", "copy", "set"}
 COPY_KINDS = {1: H2D, 2: D2H, 8: D2D, 9: D2D, 10: D2D}
 NAMES = {"_Z10busy_300usPf": "busy_300us(float*)", "_Z10busy_5us_vPf": "busy_5us_v(float*)"}
@@ -122,11 +120,15 @@ class Run:
                 unsure[key] += 1
         return sure, unsure
 
-    def check_work(self):
-        seen = Counter()
+    def check_work(self, named=True):
+        """Unnamed: kernels may have lost their names, but have no wrong ones."""
+        seen, true = Counter(), self.true_work()
         for key, count in self.work().items():
-            seen[key if key[0] == KERNEL else (key[0], "", *key[2:])] += count
-        assert seen == self.true_work()
+            seen[key if key[0] == KERNEL and named else (key[0], "", *key[2:])] += count
+        if not named:
+            assert {key[1] for key in self.work() if key[0] == KERNEL} <= {key[1] for key in true} | {"[name gone]"}
+            true = Counter((key[0], "", *key[2:]) for key in true.elements())
+        assert seen == true
         assert sum(seen.values()) > 0
 
     def check_times(self, bound=BOUND_NS):
@@ -159,10 +161,10 @@ class Run:
             if it["type"] in ("stream", "stream_wait"):
                 assert self.track(event)["kind"] == STREAM and self.track(event)["id"] == it["stream"]
 
-    def check(self):
+    def check(self, named=True):
         assert (self.recording.status, self.recording.out) == (0, "ok\n")
         assert self.recording.losses == []
-        self.check_work()
+        self.check_work(named)
         self.check_times()
         self.check_calls()
         self.check_syncs()
@@ -396,7 +398,7 @@ def test_many_threads(tmp_path, release):
 @pytest.mark.parametrize("release", ["12.4", "13.0"])
 def test_too_few_buffers(tmp_path, release):
     run = Run(tmp_path, "double-many", 60000, 0, release=release, INFERSCOPE_CUDA_BUFFERS=1)
-    assert run.recording.status == 0 and {it["size"] for it in run.truth if it["what"] == "buffer"} == {1 << 18, 1 << 14}
+    assert run.recording.status == 0 and {it["size"] for it in run.truth if it["what"] == "buffer"} == {12 << 10, 1 << 14}
     assert run.recording.lost(NO_BUFFER) == missed(run) > 0
     kernels = {(event.correlation, event.time) for event in run.events(KERNEL)}
     assert 0 < len(kernels) == len(run.events(KERNEL)) < 60000
@@ -735,38 +737,59 @@ def test_work_that_does_not_end(tmp_path):
 
 @pytest.mark.parametrize("pause", [0, 120])
 def test_exit_without_goodbye(tmp_path, pause):
-    """No handler runs: what there was at the last flush is there, whole and right; after a pause that is everything."""
+    """No handler runs, and all that ended is there: after a pause from the door itself, else from its heir, which cannot ask
+    what kernels are called that the door has not seen."""
     run = Run(tmp_path, "double-runtime-program", "exit", pause, DOUBLE_DEVICES=2)
-    assert (run.recording.status, run.recording.out) == (0, "ok\n")
-    if pause:
-        run.check()
-        assert len(run.events(KERNEL)) == 2 * 40 + 15
-    else:
-        assert not Counter(key[2:] for key in run.work().elements()) - Counter(key[2:] for key in run.true_work().elements())
-        assert not run.calls() - sum(run.true_calls(), Counter())
+    run.check(named=pause > 0)
+    assert len(run.events(KERNEL)) == 2 * 40 + 15
 
 
-@pytest.mark.parametrize("between", [2, 300])
+@pytest.mark.parametrize("between", [2, 20, 300])
 def test_killed_in_the_middle(tmp_path, between):
-    """What ended before the last flush is there, unless it shares a buffer with what still ran then; calls come a flush later."""
+    """Whatever ended before is there, once, with its launch; whether or not it shares a buffer with what still ran."""
     program, *rest = command(tmp_path, "double-clock", 100000, between)
     path, kernels = tmp_path / "trace.sbt", 600 // between
     with subprocess.Popen([INFERSCOPE, "run", "--trace", path, "--", program, *rest], start_new_session=True) as process:
         while not (tmp_path / "truth").exists() or len(kernels_so_far(tmp_path)) < kernels:
             time.sleep(0.01)
-        if between == 300:  # nothing runs
-            time.sleep((FLUSH_NS + DELIVERY_NS) / 1e9)
-        os.kill(truth_so_far(tmp_path)[0]["pid"], signal.SIGKILL)
         killed = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        os.kill(truth_so_far(tmp_path)[0]["pid"], signal.SIGKILL)
         process.wait(timeout=PATIENCE)
     trace, true = sbt.read(path), kernels_so_far(tmp_path)
     assert trace.violations == [] and trace.info["signal"] == signal.SIGKILL
-    shared = RECORDS / 4 * (true[-1]["end"] - true[0]["end"]) / (len(true) - 1) if between == 2 else 0  # four records a kernel
-    bound = FLUSH_NS + DELIVERY_NS + shared
-    for kind, missing in ((KERNEL, bound), (CALL, bound + FLUSH_NS)):
-        seen = {event.correlation for event in trace.events if event.kind == kind}
-        before = {it["correlation"] for it in true if it["end"] < killed - missing}
-        assert len(before) >= kernels / 3 and before <= seen
+    before = {it["correlation"] for it in true if it["end"] < killed}
+    assert len(before) >= kernels
+    for kind in KERNEL, CALL:
+        seen = Counter(event.correlation for event in trace.events if event.kind == kind and event.correlation)
+        assert before <= set(seen) and max(seen.values()) == 1
+    names = {it["correlation"]: it["name"] for it in true}
+    assert all(trace.strings[event.name] == names[event.correlation] for event in trace.events
+               if event.kind == KERNEL and event.correlation in before)
+
+
+def test_killed_along_with_its_recorder(tmp_path):
+    """What `recover` finds of a program that was killed just after its recorder."""
+    program, *rest = command(tmp_path, "double-clock", 100000, 2)
+    path, sessions = tmp_path / "trace.sbt", tmp_path / "sessions"
+    sessions.mkdir()
+    with subprocess.Popen([INFERSCOPE, "run", "--trace-size-mb", "1", "--trace", path, "--", program, *rest], start_new_session=True,
+                          env={**os.environ, "XDG_RUNTIME_DIR": str(sessions)}) as process:
+        while not (tmp_path / "truth").exists() or len(kernels_so_far(tmp_path)) < 100:
+            time.sleep(0.01)
+        process.kill()
+        process.wait(timeout=PATIENCE)
+        time.sleep(0.03)
+        killed = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        os.kill(truth_so_far(tmp_path)[0]["pid"], signal.SIGKILL)
+    (session,) = sessions.iterdir()
+    subprocess.run([INFERSCOPE, "recover", session], check=True, timeout=PATIENCE, stdout=subprocess.DEVNULL)
+    trace, true = sbt.read(path), kernels_so_far(tmp_path)
+    before = {it["correlation"] for it in true if it["end"] < killed}
+    for kind in KERNEL, CALL:
+        seen = Counter(event.correlation for event in trace.events if event.kind == kind and event.correlation)
+        assert before <= set(seen) and max(seen.values()) == 1
+    assert {trace.strings[event.name] for event in trace.events if event.kind == KERNEL} == {true[0]["name"]}
+    assert list(sessions.iterdir()) == []
 
 
 def kernels_so_far(folder):

@@ -1,10 +1,13 @@
 /* test-ring.c - ring/producer.h and ring/consumer.h against each other: exact accounting, budgets, reuse. */
 #include "ring-world.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
+
+#include "ring/names.h"
 
 static struct world world;
 static struct ring_memory *memory;
@@ -467,6 +470,72 @@ static void wild_numbers_are_survived(void **state)
 	stop();
 }
 
+/* ---- Heirs ------------------------------------------------------------------ */
+
+static struct ring_process_options start_heir(struct ring_memory **ret)
+{
+	start(8, OVERFLOW_WRAP);
+	*ret = ring_memory_map(world.session->chunk_limit);
+	assert_non_null(*ret);
+	return (struct ring_process_options){ .session = world.session, .folder = world.folder, .chunk_limit = world.session->chunk_limit };
+}
+
+/* What was there stays, and what comes is beside it. */
+static void an_heir_goes_on(void **state)
+{
+	struct name_table *mine = name_table_map(), *theirs = name_table_map();
+	struct ring_memory *heir;
+	struct ring_process_options options = start_heir(&heir);
+	struct pair before, after;
+	uint32_t first = name_intern(mine, &memory->process, "kernel", 6), second;
+	size_t size;
+
+	(void)state;
+	pair_open(&before, memory, &file);
+	for (int i = 0; i < 3000; i++)
+		pair_emit(&before, i % 3);
+	assert_int_equal(ring_process_inherit(heir, &options, memory->process.number, theirs), 0);
+	second = name_intern(theirs, &heir->process, "copies", 6);
+	pair_open(&after, heir, &file);
+	assert_int_equal(second, first + 1);
+	assert_int_equal(after.serial, before.serial + 1);
+	assert_int_not_equal(after.producer->index, before.producer->index);
+	for (int i = 0; i < 1000; i++)
+		pair_emit(&after, i % 3);
+	pair_read(&before);
+	pair_read(&after);
+	pair_is_exact(&before);
+	pair_is_exact(&after);
+	assert_int_equal(before.read, 3000);
+	assert_int_equal(after.read, 1000);
+	assert_memory_equal(name_in_file(file.map, file.first_name, first, &size), "kernel", 6);
+	assert_memory_equal(name_in_file(file.map, file.first_name, second, &size), "copies", 6);
+	stop();
+}
+
+static void nothing_is_inherited_of_nonsense(void **state)
+{
+	struct ring_memory *heir;
+	struct ring_process_options options = start_heir(&heir);
+	struct process_header *h = memory->process.header;
+	struct name_table *names = name_table_map();
+	uint32_t number = memory->process.number;
+
+	(void)state;
+	assert_int_equal(ring_process_inherit(heir, &options, number + 1, names), -ENOENT);
+	h->chunk_limit++;
+	assert_int_equal(ring_process_inherit(heir, &options, number, names), -EINVAL);
+	h->chunk_limit--;
+	h->first_name = 0;
+	assert_int_equal(ring_process_inherit(heir, &options, number, names), -EINVAL);
+	h->first_name = NAME_FIRST;
+	atomic_store(&h->names, NAME_LIMIT + 1);
+	assert_int_equal(ring_process_inherit(heir, &options, number, names), -EINVAL);
+	atomic_store(&h->names, NAME_FIRST);
+	assert_int_equal(ring_process_inherit(heir, &options, number, names), 0);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -487,6 +556,8 @@ int main(void)
 		cmocka_unit_test(a_wiped_producer_does_no_harm),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(wild_numbers_are_survived),
+		cmocka_unit_test(an_heir_goes_on),
+		cmocka_unit_test(nothing_is_inherited_of_nonsense),
 	};
 
 	return cmocka_run_group_tests_name("ring", tests, NULL, NULL);

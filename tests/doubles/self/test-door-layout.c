@@ -160,6 +160,37 @@ static void test_what_is_behind_the_end_is_0(void **state)
 	assert_int_equal(record_u8(r, 6), 0);
 }
 
+static void put(uint8_t *at, uint32_t kind)
+{
+	memcpy(at, &kind, sizeof(kind));
+}
+
+/* Without a library to ask: as far as it has been written to. */
+static void test_walking_alone(void **state)
+{
+	uint16_t sizes[KIND_LIMIT] = { [KIND_KERNEL] = 216, [KIND_RUNTIME] = 40 };
+	_Alignas(8) uint8_t buffer[512] = { 0 };
+	void *record = NULL;
+
+	(void)state;
+	assert_int_equal(layout_valid(sizes, buffer, sizeof(buffer)), 0);
+	assert_int_equal(layout_first(sizes, buffer, 0, &record), 21);
+	put(buffer, KIND_RUNTIME);
+	put(buffer + 40, KIND_KERNEL);
+	assert_int_equal(layout_valid(sizes, buffer, sizeof(buffer)), 256);
+	assert_int_equal(layout_first(sizes, buffer, 256, &record), 0);
+	assert_ptr_equal(record, buffer);
+	assert_int_equal(layout_record(sizes, buffer + 40, buffer + 256), 216);
+	assert_int_equal(layout_record(sizes, buffer + 40, buffer + 255), 0);
+	assert_int_equal(layout_first(sizes, buffer + 40, 215, &record), 12); /* cut */
+	assert_int_equal(layout_valid(sizes, buffer, 255), 48);               /* a kernel that cannot be there */
+	put(buffer + 256, 63);
+	assert_int_equal(layout_valid(sizes, buffer, sizeof(buffer)), 264); /* something that is no record of ours */
+	assert_int_equal(layout_first(sizes, buffer + 256, 8, &record), 21);
+	put(buffer + 256, 0xffffffff);
+	assert_int_equal(layout_valid(sizes, buffer, 260), 260);
+}
+
 static void test_real_library(void **state)
 {
 	static const char *const places[] = { "/usr/local/cuda-13.0/lib64/libcupti.so.13", "/usr/local/cuda-13.0/extras/CUPTI/lib64/libcupti.so.13" };
@@ -185,7 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_places_are_the_same), cmocka_unit_test(test_sizes_of_every_release),
 		cmocka_unit_test(test_sizes_that_cannot_be), cmocka_unit_test(test_what_is_behind_the_end_is_0),
-		cmocka_unit_test(test_real_library),
+		cmocka_unit_test(test_walking_alone), cmocka_unit_test(test_real_library),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
