@@ -350,7 +350,7 @@ static void learn_names(struct runtime_thread *t)
 			continue;
 		for (r.at = memory_of(i); (r.size = layout_record(cuda_door->sizes, r.at, memory_of(i) + size)) > 0; r.at += r.size)
 			if (record_u32(r, 0) == KIND_KERNEL)
-				(void)cuda_name(t, record_u64(r, AT_KERNEL_NAME));
+				cuda_name_learn(t, record_u64(r, AT_KERNEL_NAME));
 	}
 }
 

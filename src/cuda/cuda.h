@@ -246,6 +246,8 @@ bool cuda_texts_map(void);
 bool cuda_text(uint64_t pointer, char *ret, size_t size);
 /* The id of such a name. */
 uint32_t cuda_name(struct runtime_thread *t, uint64_t pointer);
+/* An heir may need it. */
+void cuda_name_learn(struct runtime_thread *t, uint64_t pointer);
 /* Until now pointers meant what they meant. */
 void cuda_names_forget(void);
 

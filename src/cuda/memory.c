@@ -92,9 +92,11 @@ static void set_path(const char *folder, uint32_t number)
 
 bool cuda_memory_map(size_t buffers)
 {
-	memory_size = STATE_SIZE + buffers;
 	taken = sizeof(struct cuda_file);
-	memory = map_private(NULL, memory_size);
+	for (; buffers && !memory; buffers /= 2) { /* address space may be short */
+		memory_size = STATE_SIZE + buffers;
+		memory = map_private(NULL, memory_size);
+	}
 	if (!memory)
 		return false;
 	if (inferscope_have_process(&inferscope_thread)) {

@@ -107,6 +107,14 @@ uint32_t cuda_name(struct runtime_thread *t, uint64_t pointer)
 	return known->id;
 }
 
+void cuda_name_learn(struct runtime_thread *t, uint64_t pointer)
+{
+	const struct known *known = &last[place_of(pointer, 12)];
+
+	if (!known->id || known->pointer != pointer)
+		(void)cuda_name(t, pointer);
+}
+
 void cuda_names_forget(void)
 {
 	memset(cache, 0, sizeof cache);

@@ -11,7 +11,7 @@
 
 #include "runtime/emit.h"
 
-#define INFERSCOPE_INSIDE 5u /* raise it whenever anything changes in runtime.h, ring/producer.h or here */
+#define INFERSCOPE_INSIDE 4u /* raise it whenever anything changes in runtime.h, ring/producer.h or here */
 
 #define INFERSCOPE_TORCH_SHAPES 1u
 #define INFERSCOPE_TORCH_LIGHT 2u /* for a part of the time, if all of it would take too much (torch_rest.c) */
