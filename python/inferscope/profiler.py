@@ -23,8 +23,8 @@ class Profiler:
     trace_size_mb: memory for events on their way to the file; 100 unless given
     overflow: what happens when it is full: "wrap", "discard" or "block"
     calls: Python functions; c_calls: also those written in C
-    detail: "full" records all calls; "auto" less of short ones where all would take more than a hundredth of the time; "light" also
-        records operators for a part of the time only
+    detail: "full" records all calls; "auto" less of short ones where all would take more than a two-hundredth of the time; "light"
+        also records operators for a part of the time only
     ops: PyTorch operators; shapes: with the shapes of their inputs
     gpu: CUDA and OpenCL, unless the program has used them before the start
     include, exclude: patterns of functions ("torch.nn", "json.*", "/app/*.py"), a list or with commas between them

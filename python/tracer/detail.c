@@ -1,7 +1,7 @@
 /*
  * detail.c - see detail.h.
  *
- * A thread has credit: one per cent of its processor time, and a quarter as much of the time that it waits, less what its calls
+ * A thread has credit: a two-hundredth of its processor time, and half as much of the time that it waits, less what its calls
  * took to record, never more than CREDIT_NS.  When that is used up, the next level leaves out more; where a level has taken little
  * for a while, the one before it is tried again, and less often the more often that was in vain.  Programs that make less than a
  * few hundred thousand calls never get there.
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#define BUDGET 100u          /* one part in so many of the time that it runs, */
+#define BUDGET 200u          /* one part in so many of the time that it runs, */
 #define BUDGET_IDLE 400u     /* and that it waits */
 #define COMFORT 3u           /* the part of it that leaves room for more */
 #define EVENT_NS 120u        /* what one end of a call takes where it is in the way of other things */

@@ -3,7 +3,7 @@
  *
  * To record a call takes some 120 ns at its begin and as much at its end, all that it disturbs included.  A program that calls
  * something every microsecond would pay a fifth of its time to know what its shortest functions do.  So each thread keeps
- * account of what recording takes it, and where that is more than one per cent of its time it records less, from the short end:
+ * account of what recording takes it, and where that is more than half a per cent of its time it records less, from the short end:
  *
  *      a function whose calls are short is recorded, and nothing that it calls;
  *      where that does not do, the shortest are left out altogether.

@@ -22,8 +22,8 @@ int cmd_run(int argc, char **argv)
 		RUN_OPTION_GPU(&config),
 		OPTION_CONFIG(0, "calls", "on|off", &config, CONFIG_CALLS, "record calls of Python functions; on unless given"),
 		OPTION_CONFIG(0, "detail", "auto|full|light", &config, CONFIG_DETAIL,
-			      "full: everything; auto, unless given: less of short calls where that would take more than a hundredth of "
-			      "the time; light: operators of PyTorch for a part of the time as well"),
+			      "full: everything; auto, unless given: less of short calls where that would take more than a two-hundredth "
+			      "of the time; light: operators of PyTorch for a part of the time as well"),
 		RUN_OPTIONS(&config),
 		OPTION_TEXT(0, "apply", "ADVICE", &company.apply,
 			    "follow advice about the program's environment, with commas between: " APPLY_NAMES

@@ -72,7 +72,7 @@ class Functions:
 # ---- How much -------------------------------------------------------------------------
 
 @every_python
-def test_recording_takes_a_hundredth(tmp_path, python):
+def test_recording_takes_a_two_hundredth(tmp_path, python):
     trace = Functions(tmp_path, python, MANY + """
     print("long=%d" % run(1))
     """)
@@ -80,7 +80,7 @@ def test_recording_takes_a_hundredth(tmp_path, python):
     assert trace.count("long") == long and trace.count("run") == 1  # what takes long is there, each time
     assert trace.count("leaf") < 800 * 20 * long / 2
     calls, span = trace.info["events_by_kind"]["cpu_call"], trace.time("run")
-    assert calls * EVENT_NS < 0.01 * span + ALLOWED_NS
+    assert calls * EVENT_NS < 0.005 * span + ALLOWED_NS
     assert 2 <= trace.info["short_us"] <= 1024 and trace.info["short_calls"] > 0
     if python.version < (3, 12):  # the time of what is not recorded is its caller's
         assert trace.count("middle") == 20 * long and trace.time("middle") > 0.9 * trace.time("long")
