@@ -275,9 +275,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "live_server: %s\n", err.text);
 		return err.exit_code ? err.exit_code : 1;
 	}
+	publish(serve, 0.1); /* before anybody can ask: what is asked for first is the first snapshot */
 	printf("%s\n", live_serve_url(serve));
 	fflush(stdout);
-	publish(serve, 0.1);
 	serve_until_end(serve);
 	live_serve_stop(serve);
 	return 0;
