@@ -123,12 +123,19 @@ static void know(uint32_t name)
 		since.names = name + 1;
 }
 
+/* A first call that took longer than the guess is all that is known: one that is long may not be seen again for a while, since its
+ * begin and its end are far apart, and would be taken for short until then. */
+static uint32_t first(uint32_t units, uint32_t guess)
+{
+	return units > guess ? units + 1 : average(guess + 1, units + 1);
+}
+
 /* Other threads may do the same at once: one of them wins. */
 static void learn(uint32_t name, uint32_t units, uint32_t first_guess)
 {
 	uint32_t typical = __atomic_load_n(&detail_typical[name], __ATOMIC_RELAXED);
 
-	__atomic_store_n(&detail_typical[name], average(typical ? typical : first_guess + 1, units + 1), __ATOMIC_RELAXED);
+	__atomic_store_n(&detail_typical[name], typical ? average(typical, units + 1) : first(units, first_guess), __ATOMIC_RELAXED);
 	know(name);
 }
 

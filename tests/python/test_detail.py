@@ -22,7 +22,7 @@ both_hooks = pytest.mark.parametrize("python", [p for p in recorded_pythons() if
 MANY = """\
     import sys, time
     def leaf(n):
-        return n + 1
+        return sum((n, 1))
     def short(n):
         return leaf(leaf(leaf(leaf(n))))
     def middle(n):
@@ -229,6 +229,39 @@ def test_a_short_function_that_is_slow_at_times(tmp_path, python):
     assert trace.info["short_us"] > 0
     assert trace.count("caller") == trace.said("caller")
     assert trace.count("usually_quick", "dur > 2000000") >= trace.said("caller")
+
+
+@both_hooks
+def test_what_long_functions_call_is_there_from_the_first_time(tmp_path, python):
+    """Of the newest events only some are looked at, so that the begin and the end of a long call are seldom seen together."""
+    trace = Functions(tmp_path, python, MANY + """
+    def wait(seconds):
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            pass
+    def part():
+        wait(30e-6)
+    def parts():  # takes some 0.9 ms, so that functions below that are not looked into in the end
+        for i in range(30):
+            part()
+    def between():
+        wait(10e-6)
+    def whole():
+        for i in range(300):
+            between()
+        inner()
+    def inner():
+        wait(3e-3)
+    whole()
+    run(0.3)
+    end = time.perf_counter() + 1.5
+    while time.perf_counter() < end:
+        parts()
+    for i in range(60):
+        whole()
+    """)
+    assert trace.info["short_us"] == 1024
+    assert trace.count("whole") == trace.count("inner") == 61
 
 
 @both_hooks
