@@ -60,6 +60,7 @@ static void put_device_clock(struct json_writer *j, const struct timeline *t, co
 {
 	json_unsigned(j, "device_id", t->devices[c->device].index);
 	json_fixed(j, "drift_ppm", c->drift_ppm, 3);
+	json_fixed(j, "residual_us", c->residual_ns / 1e3, 3);
 	json_unsigned(j, "jumps", c->jumps);
 	json_unsigned(j, "pairs", c->pairs);
 	json_unsigned(j, "moved", c->moved);

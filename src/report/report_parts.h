@@ -46,7 +46,7 @@ const char *report_confidence(double confidence);
 /* The worst check, where one says that the trace is doubtful; NULL. */
 const struct analysis_check *report_doubt(const struct analysis *a);
 
-/* How well the clock of a device is known: "known within 2.1 us (method pairs, drift 50.0 ppm, jumps 1)"; ours: safe to print. */
+/* How well the clock of a device is known: "known within 2.1 us (method pairs, drift 50.0 ppm, residual 1.3 us, jumps 1)"; ours: safe to print. */
 #define REPORT_CLOCK 160
 const char *report_clock(const struct analysis *a, const struct timeline_clock *clock, char words[REPORT_CLOCK]);
 

@@ -38,12 +38,14 @@ const char *report_clock(const struct analysis *a, const struct timeline_clock *
 {
 	double error = analysis_clock_error(a, c);
 	bool bound = c->error_ns >= 0 && error >= c->error_ns;
-	char time[32], drift[48] = "";
+	char time[32], drift[48] = "", residual[48] = "", off[32];
 
 	if (!isnan(c->drift_ppm))
 		snprintf(drift, sizeof drift, ", drift %.1f ppm", c->drift_ppm);
-	snprintf(words, REPORT_CLOCK, "%s within %s%s (method %s%s, jumps %u)", bound ? "known" : "taken to be right",
-		 text_duration(time, error), bound ? "" : ", which is conservative", c->method, drift, c->jumps);
+	if (!isnan(c->residual_ns))
+		snprintf(residual, sizeof residual, ", residual %s", text_duration(off, c->residual_ns));
+	snprintf(words, REPORT_CLOCK, "%s within %s%s (method %s%s%s, jumps %u)", bound ? "known" : "taken to be right",
+		 text_duration(time, error), bound ? "" : ", which is conservative", c->method, drift, residual, c->jumps);
 	return words;
 }
 

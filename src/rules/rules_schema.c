@@ -18,7 +18,7 @@ const struct rules_table rules_tables[] = {
 	{ "trace", "trace", true, "path format events duration_us hosts processes threads devices lost_events" },
 	{ "integrity", "integrity", true, "verdict" },
 	{ "checks", "integrity/checks", false, "name status count detail" },
-	{ "clock", "clock", false, "domain name slope offset_ns error_us assumed_error_us method device_id drift_ppm jumps pairs moved moved_max_us clamped" },
+	{ "clock", "clock", false, "domain name slope offset_ns error_us assumed_error_us method device_id drift_ppm residual_us jumps pairs moved moved_max_us clamped" },
 	{ "summary", "summary", true,
 	  "end_to_end_latency_us total_cpu_time_us total_gpu_time_us total_h2d_us total_d2h_us total_idle_us framework_overhead_us" },
 	{ "timeline_breakdown", "timeline_breakdown", false, "category duration_us percentage" },

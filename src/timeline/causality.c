@@ -518,6 +518,7 @@ static struct timeline_clock *clock_of(const struct builder *b, uint32_t device)
 	clock->of_device = true;
 	clock->device = device;
 	clock->drift_ppm = NAN;
+	clock->residual_ns = NAN;
 	clock->error_ns = -1;
 	clock->method = "causality";
 	t->clock_count++; /* there is room */

@@ -106,6 +106,15 @@ static double error_outside(const struct device_pair *pairs, size_t count, int64
 	return error;
 }
 
+static double residual_of(const struct device_pair *pairs, size_t count)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < count; i++)
+		most = fmax(most, pairs[i].miss);
+	return count > 1 ? most : NAN;
+}
+
 static double error_of_pairs(const struct device_pair *pairs, size_t count)
 {
 	double error = 0;
@@ -157,6 +166,7 @@ static int describe_device_clock(struct builder *b, const struct device_pair *pa
 		take_fit(&clock, sync, start);
 	clock_sync_free(sync);
 	clock.pairs = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+	clock.residual_ns = residual_of(pairs, count);
 	clock.error_ns = error_of_pairs(pairs, count);
 	if (span[0] <= span[1])
 		clock.error_ns = fmax(clock.error_ns, error_outside(pairs, count, time_add(span[0], start), time_add(span[1], start)));

@@ -165,6 +165,7 @@ int clocks_describe(struct builder *b, int64_t start)
 			.error_ns = error_of(b, d),
 			.method = b->domains[d].method,
 			.drift_ppm = NAN,
+			.residual_ns = NAN,
 		};
 	}
 	t->start_ns = b->realtime_known ? time_add(start, b->realtime_offset) : 0;

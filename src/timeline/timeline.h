@@ -159,6 +159,7 @@ struct timeline_clock {
 	bool of_device;
 	uint32_t device;
 	double drift_ppm;    /* by which it is fast; NAN: not known */
+	double residual_ns;  /* by which a reading was off the line through those before it, at most; NAN: there are fewer than two */
 	uint32_t jumps;      /* times that it was set */
 	uint32_t pairs;      /* of readings */
 	/* Work that began before its launch or ended after a wait for it: moved with what is around it, or alone. */

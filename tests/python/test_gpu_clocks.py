@@ -6,6 +6,7 @@ doubles write down is.
 
 import json
 import os
+import re
 import subprocess
 from collections import defaultdict
 from pathlib import Path
@@ -115,6 +116,7 @@ def test_the_time_of_day_is_set(tmp_path, step):
 
     (clock,) = run.clocks
     assert clock["method"] == "pairs" and clock["pairs"] > 5 and clock["jumps"] >= 1
+    assert 4900 < clock["residual_us"] < 7000  # the jump, which no line foresees
     assert all(launch <= begin <= end for _, _, _, launch, begin, end in run.times)
     assert max(run.errors()) <= clock["assumed_error_us"]
 
@@ -139,5 +141,7 @@ def test_opencl_pairs(tmp_path):
     (clock,) = [clock for clock in result["clock"] if "device_id" in clock]
     assert clock["method"] == "pairs" and clock["pairs"] >= 2 and clock["jumps"] == 0
     assert abs(clock["drift_ppm"]) < 50  # PoCL counts with the host's own clock
-    assert 0 < clock["error_us"] < 1000
+    assert 0 < clock["error_us"] < 1000 and 0 <= clock["residual_us"] <= clock["error_us"]
     assert (clock["moved"], clock["clamped"]) == (0, 0)
+    text = inferscope("analyze", tmp_path / "trace.sbt", "--format", "text", "--output", "-").stdout.decode()
+    assert re.search(r"clock of device 0: known within [\d.]+ \w+ \(method pairs, drift -?[\d.]+ ppm, residual [\d.]+ \w+, jumps 0\)", text)

@@ -167,6 +167,7 @@ static void right_clocks_stay(void **state)
 		assert_true(c->error_ns > 4 * US && c->error_ns < 40 * US);
 		assert_true(check_times(s, d) == 0);
 		assert_true(isnan(c->drift_ppm));
+		assert_true(isnan(c->residual_ns));
 	}
 	assert_int_equal(s->w.t->clock_count, 3);
 	assert_int_equal(s->w.t->clock_damage, 0);
@@ -454,10 +455,13 @@ static void check_pairs(const struct pairs_case *c)
 	assert_int_equal(clock->pairs, c->count);
 	assert_int_equal(clock->jumps, c->jumps);
 	assert_true(fabs(clock->error_ns - c->error) <= 25);
-	if (c->count > 1)
+	if (c->count > 1) {
 		assert_true(fabs(clock->drift_ppm - (double)c->ppm) < 1);
-	else
+		assert_true(fabs(clock->residual_ns - fabs(c->miss)) < 1);
+	} else {
 		assert_true(isnan(clock->drift_ppm));
+		assert_true(isnan(clock->residual_ns));
+	}
 	assert_true(fabs((double)clock->offset_ns + 77e9 * clock->slope) < 6e6); /* a jump, and a bit */
 	world_close(&w);
 }
