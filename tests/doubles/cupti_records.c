@@ -224,8 +224,8 @@ static void finish(struct pending *pending, struct op_info *op)
 	bool kernel = pending->kind == KIND_KERNEL || pending->kind == KIND_CONCURRENT_KERNEL;
 	uint64_t start, end;
 
+	client_map(client, op->device, op->end, &end); /* first: if clocks are compared now, both times are by the new line */
 	client_map(client, op->device, op->start, &start);
-	client_map(client, op->device, op->end, &end);
 	if (kernel && client->bad_stamps > 0)
 		client->bad_stamps--;
 	if (kernel || pending->kind == KIND_MEMCPY || pending->kind == KIND_MEMSET)
