@@ -326,6 +326,14 @@ static double error_beyond(const struct judge *j, size_t item, size_t other)
 	return low > high ? 0 : higher(fabs(shift - low), fabs(high - shift));
 }
 
+/* Between these two the clock was set: no one correction does for both, or they are corrected by more than a rate could explain, which
+ * is all there is where the corridor is wide. */
+static bool was_set(const struct judge *j, size_t before, size_t after)
+{
+	return j->low[before] > j->high[after] || j->low[after] > j->high[before] ||
+	       fabs(shift_at(j, before) - shift_at(j, after)) > DRIFT_NS;
+}
+
 /* On either side of an edge are items that might belong to the other side. */
 static void note_edge(struct judge *j, size_t edge)
 {
@@ -338,7 +346,7 @@ static void note_edge(struct judge *j, size_t edge)
 		after++;
 	if (before-- == 0 || after == j->work->count)
 		return;
-	j->jumps += j->low[before] > j->high[after] || j->low[after] > j->high[before];
+	j->jumps += was_set(j, before, after);
 	j->unclear = higher(j->unclear, higher(error_beyond(j, before, after), error_beyond(j, after, before)));
 }
 
