@@ -1,6 +1,8 @@
 #include "record/drain.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +10,13 @@
 #include "record/drain_state.h"
 #include "record/heir.h"
 #include "system/proc.h"
+#include "system/process_counters.h"
 #include "trace/reader.h"
 
 #define READ_SLOTS ((size_t)CHUNK_SLOTS)
 #define PREPARE_AFTER 4u /* chunks that a process has filled */
+#define ENDING_MS 2000   /* for processes that are ending when the recording does, all together */
+#define ENDING_STEP_MS 10
 #define PREPARE_MAX 128u /* chunks, 8 MiB: as much as it can fill while we sleep */
 
 /* ---- Losses ---------------------------------------------------------------- */
@@ -371,15 +376,39 @@ void drain_reap(struct drain *d, struct error *err)
 	}
 }
 
+static bool is_ending(pid_t pid)
+{
+	struct process_counters now;
+
+	return (process_counters_look(pid, &now) && now.ends) || proc_pending_signals(pid) >> (SIGKILL - 1) & 1;
+}
+
+/* One that is being taken down, as it takes a while where there is a device, is waited for: only of one that has ended can be had what
+ * it has not translated.  Whoever was killed together with it may have been quicker. */
+static bool has_ended(const struct drain *d, const struct drain_process *p, int *patience_ms)
+{
+	struct pollfd fd = { .fd = p->pidfd, .events = POLLIN };
+
+	while (!drain_process_ended(p)) {
+		if (*patience_ms <= 0 || p->pidfd < 0 || !heir_is_owed(d->session, p->number) || !is_ending((pid_t)p->file.pid))
+			return false;
+		(void)poll(&fd, 1, ENDING_STEP_MS);
+		*patience_ms -= ENDING_STEP_MS;
+	}
+	return true;
+}
+
 void drain_finish(struct drain *d, struct error *err)
 {
+	int patience_ms = ENDING_MS;
+
 	d->finishing = true;
 	drain_find_processes(d, err);
 	for (uint32_t i = 0; i < d->process_count; i++) {
 		struct drain_process *p = d->processes[i];
 
 		if (p && p->file.map)
-			end_process(d, p, drain_process_ended(p) ? TRACE_PROCESS_ENDED : TRACE_PROCESS_RUNNING, err);
+			end_process(d, p, has_ended(d, p, &patience_ms) ? TRACE_PROCESS_ENDED : TRACE_PROCESS_RUNNING, err);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "record/drain_state.h"
 #include "ring/names.h"
+#include "system/process_counters.h"
 #include "trace/reader.h"
 
 #define TRIES 2000 /* looks for the file of a process, which takes it less than a millisecond to make, if it can */
@@ -93,11 +94,22 @@ static void describe(struct drain *d, struct drain_process *p, const struct drai
 	}
 }
 
+/* When a folder is recovered, another process may have the number by now: then this one is gone. */
 static int open_pidfd(const struct drain *d, const struct ring_file *file)
 {
+	uint64_t birth = ring_file_header(file)->birth;
+	struct process_counters now;
+	int fd;
+
 	if (file->pid_namespace != d->pid_namespace || file->pid == 0)
 		return -1;
-	return (int)syscall(SYS_pidfd_open, (pid_t)file->pid, 0);
+	fd = (int)syscall(SYS_pidfd_open, (pid_t)file->pid, 0);
+	if (fd >= 0 && birth && process_counters_look((pid_t)file->pid, &now) && now.birth != birth) {
+		close(fd);
+		fd = -1;
+		errno = ESRCH;
+	}
+	return fd;
 }
 
 /* The number that the process has in the trace; the one it had before, when the file is being recovered. */

@@ -67,21 +67,6 @@ static int64_t now_ns(void)
 
 /* ---- Processes of the program ---------------------------------------------------- */
 
-/* What the kernel says; false when it is gone, or not ours to see. */
-static bool read_process(pid_t pid, struct process_counters *ret)
-{
-	char text[1024];
-	int fd = proc_open(pid, 0, "stat");
-	bool known;
-
-	if (fd < 0)
-		return false;
-	*ret = (struct process_counters){ 0 };
-	known = proc_reread(fd, text, sizeof text) > 0 && process_counters_parse_stat(ret, text) == 0;
-	close(fd);
-	return known;
-}
-
 static bool has_attached(const struct gpu_samples *s, pid_t pid)
 {
 	pid_t found;
@@ -99,7 +84,7 @@ static bool descends(const struct gpu_samples *s, pid_t pid)
 	for (int i = 0; s->root > 0 && i < GENERATIONS && pid > 1; i++) {
 		if (pid == s->root)
 			return true;
-		if (!read_process(pid, &facts))
+		if (!process_counters_look(pid, &facts))
 			return false;
 		pid = facts.parent;
 	}
@@ -201,7 +186,7 @@ static struct process_track *find_process(struct gpu_samples *s, uint32_t pid, u
 	struct process_counters facts;
 	uint32_t number;
 
-	if (pid > 0 && pid <= INT32_MAX && !read_process((pid_t)pid, &facts)) {
+	if (pid > 0 && pid <= INT32_MAX && !process_counters_look((pid_t)pid, &facts)) {
 		for (size_t i = s->process_count; i-- > 0;)
 			if (s->processes[i].pid == pid && s->processes[i].gpu == gpu)
 				return &s->processes[i];

@@ -17,12 +17,21 @@
 
 typedef int cuda_heir(const char *folder, uint32_t number, bool apart);
 
-/* Is there a file, with something in it that is not in the rings? */
-static bool is_owed(const struct session *session, const char *name)
+static void set_name(char name[16], uint32_t number)
 {
-	int fd = openat(session->folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	snprintf(name, 16, "c%u", number);
+}
+
+bool heir_is_owed(const struct session *session, uint32_t number)
+{
 	struct cuda_file head;
-	bool owed = fd >= 0 && read(fd, &head, sizeof head) == (ssize_t)sizeof head && head.magic == CUDA_FILE_MAGIC && !head.settled;
+	char name[16];
+	bool owed;
+	int fd;
+
+	set_name(name, number);
+	fd = openat(session->folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	owed = fd >= 0 && read(fd, &head, sizeof head) == (ssize_t)sizeof head && head.magic == CUDA_FILE_MAGIC && !head.settled;
 
 	if (fd >= 0)
 		close(fd);
@@ -35,6 +44,8 @@ static void leave_recorder(void)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* it has a copy of the recorder's memory */
 	prctl(PR_SET_NAME, "inferscope-heir");
 	for (int i = 0; i < 3 && null >= 0; i++)
 		(void)dup2(null, i);
@@ -69,8 +80,11 @@ static bool wait_for(pid_t pid)
 	struct pollfd ended = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 	int status = 0;
 
-	if (ended.fd < 0)
+	if (ended.fd < 0) {
+		kill(pid, SIGKILL);
+		(void)waitpid(pid, &status, 0);
 		return false;
+	}
 	if (!has_ended(&ended)) {
 		(void)syscall(SYS_pidfd_send_signal, ended.fd, SIGKILL, NULL, 0u);
 		(void)has_ended(&ended);
@@ -85,13 +99,13 @@ int heir_settle(const struct heir *h, uint32_t number, struct error *err)
 	bool done = true;
 	pid_t pid;
 
-	snprintf(name, sizeof name, "c%u", number);
-	if (h->runtime && is_owed(h->session, name)) {
+	if (h->runtime && heir_is_owed(h->session, number)) {
 		pid = fork();
 		if (pid == 0)
 			inherit(h, number);
 		done = pid > 0 && wait_for(pid);
 	}
+	set_name(name, number);
 	(void)unlinkat(h->session->folder_fd, name, 0);
 	return done ? 0 : error_set(err, -EIO, "what a process had left of CUDA when it was killed could not be read");
 }

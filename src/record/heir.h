@@ -20,6 +20,9 @@ struct heir {
 	bool apart; /* as another thread of the process than the one that did it before: how far that one had got is already known */
 };
 
+/* Has the process with this number left something that is not in its rings? */
+bool heir_is_owed(const struct session *session, uint32_t number);
+
 /* The process with this number in the session has ended: what it left is in its rings when this returns. */
 int heir_settle(const struct heir *heir, uint32_t number, struct error *err);
 

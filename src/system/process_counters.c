@@ -50,6 +50,7 @@ static uint64_t tick_ns(void)
 /* The words of /proc/PID/stat behind the command, which is in parentheses and may hold anything; the first is word 3. */
 #define STAT_FIRST 3
 #define STAT_LAST 28
+#define FLAG_EXITING 0x4u /* PF_EXITING of the kernel */
 
 static int split_stat(const char *text, uint64_t words[STAT_LAST + 1])
 {
@@ -80,6 +81,7 @@ int process_counters_parse_stat(struct process_counters *c, const char *text)
 		return -EINVAL;
 	c->state = (char)w[STAT_FIRST];
 	c->parent = (pid_t)w[4];
+	c->ends = w[9] & FLAG_EXITING;
 	process_counters_set(c, PROCESS_MINOR_FAULTS, w[10]);
 	process_counters_set(c, PROCESS_MAJOR_FAULTS, w[12]);
 	process_counters_set(c, PROCESS_USER_NS, w[14] * ns);
@@ -91,6 +93,20 @@ int process_counters_parse_stat(struct process_counters *c, const char *text)
 	process_counters_set(c, PROCESS_RSS_BYTES, w[24] * (uint64_t)sysconf(_SC_PAGESIZE));
 	c->memory = w[26] ^ w[28] << 1; /* of code and of the stack, both at random places */
 	return 0;
+}
+
+bool process_counters_look(pid_t pid, struct process_counters *ret)
+{
+	char text[1024];
+	int fd = proc_open(pid, 0, "stat");
+	bool known;
+
+	if (fd < 0)
+		return false;
+	*ret = (struct process_counters){ 0 };
+	known = proc_reread(fd, text, sizeof text) > 0 && process_counters_parse_stat(ret, text) == 0;
+	close(fd);
+	return known;
 }
 
 struct key {

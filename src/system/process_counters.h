@@ -39,6 +39,7 @@ struct process_counters {
 	uint64_t virtual_bytes; /* of addresses that are mapped */
 	uint64_t memory; /* where its program lies: changes when it is replaced; 0: not to be told */
 	pid_t parent;
+	bool ends;  /* it is being taken down, or its first thread has ended before the others */
 	char state; /* as the kernel abbreviates it: 'Z' has ended, but for who is to be told */
 };
 
@@ -48,6 +49,9 @@ void process_counters_set(struct process_counters *counters, enum process_counte
 int process_counters_parse_stat(struct process_counters *counters, const char *text);
 void process_counters_parse_io(struct process_counters *counters, const char *text);
 void process_counters_parse_status(struct process_counters *counters, const char *text);
+
+/* What its stat says, now.  False when it is gone, or not ours to see. */
+bool process_counters_look(pid_t pid, struct process_counters *ret);
 
 struct process_files {
 	int stat, io, status; /* -1: cannot be read */
