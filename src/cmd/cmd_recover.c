@@ -37,6 +37,20 @@ static int print_result(const struct recover_result *r)
 	return printer_close(&out);
 }
 
+/* The library, if it is one that programs would load. */
+static char *trusted_runtime(void)
+{
+	char *runtime = install_path_runtime(), *culprit = NULL;
+
+	if (!runtime || install_path_trusted(runtime, &culprit))
+		return runtime;
+	warning("%s is not loaded, since others can write to %s: what a killed program had not recorded of CUDA is left out", runtime,
+		culprit ? culprit : "it");
+	free(culprit);
+	free(runtime);
+	return NULL;
+}
+
 int cmd_recover(int argc, char **argv)
 {
 	const char *trace = NULL;
@@ -61,10 +75,12 @@ int cmd_recover(int argc, char **argv)
 
 	if (command_options(&options, argc, argv) != 1)
 		return fail(EXIT_USAGE, "recover: expected one session folder; 'inferscope doctor' lists them");
-	runtime = install_path_runtime();
+	runtime = trusted_runtime();
 	rc = recover_session(argv[1], trace, runtime, &result, &err);
 	free(runtime);
 	if (rc != 0)
 		return fail_with(&err, EXIT_INPUT);
+	if (result.trouble.code)
+		warning("%s", result.trouble.text);
 	return print_result(&result);
 }

@@ -94,7 +94,7 @@ static int drain_rings(struct recovery *r, struct recover_result *ret, struct er
 	drain_set_runtime(r->drain, r->runtime);
 	atomic_store(&r->session.page->closed, 1); /* what still runs detaches */
 	notes_read(&r->notes, r->session.folder_fd);
-	drain_finish(r->drain, err);
+	drain_finish(r->drain, &ret->trouble);
 	totals = drain_totals(r->drain);
 	ret->from_rings = totals.recorded;
 	ret->lost = totals.lost;

@@ -20,10 +20,11 @@ struct recover_result {
 	uint64_t damage_bytes; /* of the partial trace, passed over */
 	uint32_t running;    /* processes that are still alive; they are detached */
 	uint64_t trace_bytes;
+	struct error trouble; /* what else could not be had; code 0: nothing */
 };
 
-/* trace_path may be NULL: where the recording was meant to go; so may runtime, the path of libinferscope-rt.so (heir.h).  Removes the session and the partial trace when done;
- * leaves everything as it was on failure. */
+/* trace_path may be NULL: where the recording was meant to go; so may runtime, the path of libinferscope-rt.so (heir.h), which nobody
+ * else can have written.  Removes the session and the partial trace when done; leaves everything as it was on failure. */
 int recover_session(const char *folder, const char *trace_path, const char *runtime, struct recover_result *ret, struct error *err);
 
 #endif
