@@ -9,8 +9,10 @@
  * A buffer is all zeroes when CUPTI gets it, so that an heir sees how far it has
  * been written to.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "cuda/cuda.h"
 
@@ -28,6 +30,9 @@
 _Static_assert(QUEUE > PLACES, "all buffers may wait at once");
 #define RESYNC 4096u /* bytes that are looked through for the next record */
 #define OVERDUE_NS 250000000 /* our thread hangs in a flush: CUPTI's does its work */
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
 #define DECLINE_VERSION 28u /* CUDA 12.9: no buffer is an answer */
 
 static uint8_t *memory, *spare_memory;
@@ -40,10 +45,10 @@ enum place_state { PLACE_FREE, PLACE_OUTSIDE, PLACE_BACK };
 static struct place {
 	_Atomic uint32_t state;
 	uint32_t size, valid; /* what CUPTI got, and how much of it it says it has used */
-	/* What has been translated; and the ring of who does it, with how much was in it before the record that is next (0: nobody does). */
-	_Atomic uint32_t done;
+	/* Bytes that have been translated, in the upper half; in the lower how many events were in the ring of who does it before the
+	 * record that is next, plus 1 (0: nobody has begun).  One number, since a program can be killed between two. */
+	_Atomic uint64_t mark;
 	uint32_t ring;
-	_Atomic uint64_t produced;
 } *places;
 
 /* Whose it was, when it has come back. */
@@ -56,7 +61,6 @@ static _Atomic uint32_t queue_end, queue_begin;
 static _Atomic bool translating, at_once;
 static _Atomic uint32_t outside; /* buffers that CUPTI has */
 static _Atomic uint32_t in_use;  /* and those that have not been looked at yet */
-static _Atomic uint64_t last_pass; /* ticks */
 
 /* ---- The pool -------------------------------------------------------------------- */
 
@@ -89,7 +93,6 @@ bool cuda_buffers_map(void)
 	spare_memory = map((size_t)SPARES * SPARE_SIZE);
 	if (!places || !spare_memory)
 		return false;
-	atomic_store(&last_pass, clock_ticks(inferscope_runtime.clock));
 	for (uint32_t i = 0; i < PLACES; i++)
 		if (i < buffers || i >= BUFFERS)
 			free_places[i / 64] |= 1ull << i % 64;
@@ -146,16 +149,16 @@ static void hand_out(uint32_t place, size_t size)
 	}
 	p->size = (uint32_t)size;
 	p->valid = 0;
-	atomic_store_explicit(&p->produced, 0, memory_order_relaxed);
-	atomic_store_explicit(&p->done, 0, memory_order_relaxed);
+	atomic_store_explicit(&p->mark, 0, memory_order_relaxed);
 	atomic_store_explicit(&p->state, PLACE_OUTSIDE, memory_order_release);
+	cuda_memory_settle(false);
 }
 
 /* A flush leaves a buffer where it is while anything in it still runs, so that on a device that always has something to do only full
  * buffers come back.  Hence they are small, as long as there are few of them. */
 void cuda_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_max_records)
 {
-	uint32_t place = take_place(0, BUFFERS);
+	uint32_t place = cuda_is_ours() ? take_place(0, BUFFERS) : PLACES; /* a child by a bare clone() has the file of its parent */
 	bool few = place != PLACES && atomic_load_explicit(&in_use, memory_order_relaxed) < FEW;
 
 	*ret_max_records = few ? FEW_RECORDS : 0;
@@ -177,7 +180,7 @@ void cuda_buffers_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_ma
 
 static bool is_overdue(void)
 {
-	uint64_t since = clock_ticks(inferscope_runtime.clock) - atomic_load_explicit(&last_pass, memory_order_relaxed);
+	uint64_t since = clock_ticks(inferscope_runtime.clock) - atomic_load_explicit(&cuda_door->looked, memory_order_relaxed);
 
 	return since > cuda_clock_ticks(OVERDUE_NS);
 }
@@ -285,12 +288,13 @@ static void learn(struct runtime_thread *t, uint32_t place)
 			cuda_records_learn(t, r, kind);
 }
 
-/* For the heir: all before this record has been written, and it itself once there is more in the ring. */
+/* For the heir: all before this record has been written, and it itself once there are more events in the ring.  Padding is none. */
 static void note_progress(struct place *p, const struct runtime_thread *t, size_t done)
 {
+	uint32_t events = (uint32_t)(t->producer->produced - t->producer->extra);
+
 	p->ring = t->producer->index;
-	atomic_store_explicit(&p->produced, t->producer->produced, memory_order_release);
-	atomic_store_explicit(&p->done, (uint32_t)done, memory_order_release);
+	atomic_store_explicit(&p->mark, (uint64_t)done << 32 | (events + 1), memory_order_release);
 }
 
 static void translate(struct runtime_thread *t, uint32_t place)
@@ -300,7 +304,7 @@ static void translate(struct runtime_thread *t, uint32_t place)
 	unsigned kind;
 	uint64_t count = 0;
 
-	w.at = places[place].done;
+	w.at = atomic_load_explicit(&places[place].mark, memory_order_relaxed) >> 32;
 	for (; next(&w, &r, &kind); count++) {
 		if (place < BUFFERS && r.size) {
 			note_progress(&places[place], t, (size_t)(r.at - w.data));
@@ -373,7 +377,7 @@ static void translate_all(struct runtime_thread *t)
 	learn_names(t);
 	cuda_door->serial = t->serial;
 	cuda_door->tid = t->producer->shared ? t->producer->shared->tid : 0;
-	atomic_store_explicit(&last_pass, clock_ticks(inferscope_runtime.clock), memory_order_relaxed);
+	atomic_store_explicit(&cuda_door->looked, clock_ticks(inferscope_runtime.clock), memory_order_relaxed);
 	cuda_records_pass_over(t, last);
 }
 
@@ -408,6 +412,11 @@ bool cuda_buffers_all_back(void)
 	return cuda_buffers_outside() == 0 && !anything();
 }
 
+bool cuda_buffers_all_free(void)
+{
+	return atomic_load_explicit(&in_use, memory_order_acquire) == 0;
+}
+
 void cuda_buffers_at_once(void)
 {
 	atomic_store_explicit(&at_once, true, memory_order_release);
@@ -415,20 +424,38 @@ void cuda_buffers_at_once(void)
 
 /* ---- The heir ---------------------------------------------------------------------------- */
 
+/* Where memory was short the program had the buffer to itself, and here is a hole, which might not be filled. */
+static bool is_there(const uint8_t *data, size_t size)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)data / page * page;
+
+	return madvise((void *)from, (uintptr_t)data + size - from, MADV_POPULATE_READ) == 0 || errno == EINVAL;
+}
+
+/* Has the record that was next come to the ring? */
+static bool was_written(const struct place *p, uint32_t before)
+{
+	const struct ring_header *ring = layout_rings(inferscope_runtime.memory->process.map) + (p->ring < RING_LIMIT ? p->ring : 0);
+	uint32_t events = (uint32_t)(atomic_load(&ring->produced) - atomic_load(&ring->extra));
+
+	return before && (int32_t)(events + 1 - before) > 0;
+}
+
 /* How much there is of a buffer that CUPTI had, or that had come back; what has been translated is left out. */
 static bool take_over(struct place *p, const uint8_t *data)
 {
-	const struct ring_header *rings = layout_rings(inferscope_runtime.memory->process.map);
 	uint32_t state = atomic_load(&p->state);
+	uint64_t mark = atomic_load(&p->mark), done = mark >> 32;
 
-	if ((state != PLACE_OUTSIDE && state != PLACE_BACK) || p->size > BUFFER_SIZE)
+	if ((state != PLACE_OUTSIDE && state != PLACE_BACK) || p->size > BUFFER_SIZE || !is_there(data, p->size))
 		return false;
 	if (state == PLACE_OUTSIDE)
 		p->valid = (uint32_t)layout_valid(cuda_door->sizes, data, p->size);
 	p->valid = p->valid < p->size ? p->valid : p->size;
-	if (p->produced && p->ring < RING_LIMIT && atomic_load(&rings[p->ring].produced) != p->produced && p->done < p->valid)
-		p->done += (uint32_t)layout_record(cuda_door->sizes, data + p->done, data + p->valid);
-	return p->done < p->valid;
+	if (done < p->valid && was_written(p, (uint32_t)mark))
+		done += layout_record(cuda_door->sizes, data + done, data + p->valid);
+	atomic_store(&p->mark, done << 32);
+	return done < p->valid;
 }
 
 void cuda_buffers_inherit(void)

@@ -30,6 +30,12 @@ static uint64_t ticks(void)
 	return clock_ticks(inferscope_runtime.clock);
 }
 
+/* An heir may come much later: its present is when the program was last heard of. */
+static uint64_t present(void)
+{
+	return cuda_door->inherited ? atomic_load(&cuda_door->looked) : ticks();
+}
+
 static uint64_t stamp(void)
 {
 	struct timespec ts;
@@ -49,6 +55,11 @@ bool cuda_clock_map(void)
 {
 	clock_state = cuda_memory_take(sizeof *clock_state);
 	return clock_state != NULL;
+}
+
+bool cuda_clock_sound(void)
+{
+	return clock_state->now.count <= GPU_CLOCK_PAIRS && clock_state->before.count <= GPU_CLOCK_PAIRS;
 }
 
 void cuda_clock_open(void)
@@ -127,7 +138,7 @@ static bool fitted(uint64_t stamp, uint64_t *ret)
 		return true;
 	if ((int64_t)(before - clock_state->set_at) >= 0)
 		return true;
-	future = (int64_t)(now - ticks()) > 0;
+	future = (int64_t)(now - present()) > 0;
 	if (future || ((int64_t)(now - clock_state->set_at) < 0 && (int64_t)(before - now) > 0))
 		*ret = before;
 	return true;
@@ -140,7 +151,7 @@ bool cuda_time(uint64_t stamp, uint64_t *ret)
 
 	if (!stamp || (!clock_state->by_us && !fitted(stamp, &at)))
 		return false;
-	if ((int64_t)(at - cuda_door->opened) < -off || (int64_t)(at - ticks()) > off)
+	if ((int64_t)(at - cuda_door->opened) < -off || (int64_t)(at - present()) > off)
 		return false;
 	*ret = at;
 	return true;
@@ -152,8 +163,9 @@ bool cuda_times(uint64_t start, uint64_t end, struct gpu_work *ret)
 
 	if (!cuda_time(start, &from))
 		return false;
+	to = present();
 	if (end == 0)
-		to = ticks();
+		to = (int64_t)(to - from) < 0 ? from : to;
 	else if (!cuda_time(end, &to))
 		return false;
 	if ((int64_t)(to - from) < 0)

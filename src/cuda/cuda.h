@@ -137,6 +137,7 @@ void cuda_kinds_ask_devices(bool wanted);
 struct cuda_door {
 	int pid;         /* of the process that opened it: a forked child has neither CUPTI's threads nor ours */
 	uint64_t opened; /* ticks */
+	_Atomic uint64_t looked; /* ticks, when records were last translated */
 	uint32_t version;
 	bool thread_ids; /* records have the kernel's numbers of threads */
 	bool inherited;  /* this is the heir: there is no CUPTI, and the process cannot be asked */
@@ -146,13 +147,15 @@ struct cuda_door {
 extern struct cuda_door *cuda_door; /* in the door's memory */
 /* Makes room for all that the door knows, in the same order in each process.  False: there is none. */
 bool cuda_door_map(void);
+/* What is there is of this release, and can be used, though the program that left it may have written anything. */
+bool cuda_door_sound(void);
 bool cuda_is_ours(void);
 
 /* ---- memory.c ---- */
 
 /* The file "c" and the number of this process; buffers: bytes of them. */
 bool cuda_memory_map(size_t buffers);
-/* A copy of what another process had. */
+/* What another process had. */
 bool cuda_memory_inherit(const char *folder, uint32_t number);
 /* Zeroes, or what was left there.  NULL: there is no room. */
 void *cuda_memory_take(size_t size);
@@ -162,6 +165,10 @@ size_t cuda_memory_buffers_size(void);
 void cuda_memory_ready(uint8_t *buffer, size_t size);
 /* Is there anything for an heir?  There is, unless this says that there is not. */
 void cuda_memory_settle(bool settled);
+/* No heir will be asked for what comes from now on. */
+void cuda_memory_leave(void);
+/* When all has been taken: it is what the process that made it took.  The heir may be of another release. */
+bool cuda_memory_agree(void);
 
 /* ---- buffers.c ---- */
 
@@ -172,7 +179,8 @@ void cuda_buffers_complete(void *context, uint32_t stream, uint8_t *buffer, size
 /* Writes what has come.  False: another thread is at it. */
 bool cuda_buffers_translate(void);
 uint32_t cuda_buffers_outside(void); /* so many are with CUPTI */
-bool cuda_buffers_all_back(void); /* none is with CUPTI, or waits */
+bool cuda_buffers_all_back(void); /* none is with CUPTI, or waits; */
+bool cuda_buffers_all_free(void); /* nor is one being translated */
 /* The end: from now on there is no thread that would do it later. */
 void cuda_buffers_at_once(void);
 /* The heir writes what CUPTI had written, and what had come and was not translated. */
@@ -218,6 +226,7 @@ struct cuda_thread {
 };
 
 bool cuda_places_map(void);
+bool cuda_places_sound(void); /* what was left there, by a program that may have written anything, can be used */
 void cuda_places_learn(struct record r, unsigned kind);
 void cuda_places_see(uint32_t device, uint32_t context); /* work of this context was on this device */
 /* Never NULL: what is too much is put together. */
@@ -248,12 +257,15 @@ bool cuda_text(uint64_t pointer, char *ret, size_t size);
 uint32_t cuda_name(struct runtime_thread *t, uint64_t pointer);
 /* An heir may need it. */
 void cuda_name_learn(struct runtime_thread *t, uint64_t pointer);
+/* A module is going. */
+void cuda_names_unloaded(void);
 /* Until now pointers meant what they meant. */
 void cuda_names_forget(void);
 
 /* ---- clock.c ---- */
 
 bool cuda_clock_map(void);
+bool cuda_clock_sound(void); /* as cuda_places_sound() */
 /* Before anything is enabled. */
 void cuda_clock_open(void);
 /* Others get what CUPTI would have told them without us: it keeps a clock that it was given. */

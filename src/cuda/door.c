@@ -18,6 +18,7 @@
 #define TICK_NS 50000000
 #define PATIENCE_NS 1000000000 /* with a flush that somebody waits for */
 #define UNLOAD_NS 100000000    /* for the names of a module */
+#define UNLOADS_IN_VAIN 3u     /* a machine may be busy for once */
 #define LATE_NS 150000000      /* for buffers that come after their flush */
 #define STACK (1u << 20)
 #define FLUSH_FORCED 1u
@@ -32,7 +33,7 @@
 
 struct cuda_door *cuda_door;
 
-enum wish { WISH_NONE, WISH_FLUSH, WISH_YIELD, WISH_END };
+enum wish { WISH_NONE, WISH_FLUSH, WISH_UNLOAD, WISH_YIELD, WISH_END };
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed, done;
@@ -48,6 +49,14 @@ bool cuda_door_map(void)
 	cuda_door = cuda_memory_take(sizeof *cuda_door);
 	return cuda_door && cuda_clock_map() && cuda_buffers_map() && cuda_places_map() && cuda_calls_map() && cuda_waits_map() &&
 	       cuda_texts_map();
+}
+
+bool cuda_door_sound(void)
+{
+	for (unsigned kind = 0; kind < KIND_LIMIT; kind++)
+		if (cuda_door->sizes[kind] && cuda_door->sizes[kind] < layout_least(kind))
+			return false;
+	return cuda_memory_agree() && cuda_clock_sound() && cuda_places_sound();
 }
 
 bool cuda_is_ours(void)
@@ -189,8 +198,10 @@ static void flush(enum wish wish)
 	if (last)
 		cuda_buffers_at_once();
 	(void)cuda_buffers_translate();
-	if (wish == WISH_FLUSH)
+	if (wish == WISH_FLUSH || wish == WISH_UNLOAD)
 		(void)cuda_buffers_translate(); /* with what is held back for a pass */
+	if (wish == WISH_UNLOAD)
+		cuda_names_unloaded();
 	if (last)
 		wait_for_buffers();
 }
@@ -208,6 +219,7 @@ static void follow_session(void)
 		flush(WISH_FLUSH);
 		return;
 	}
+	cuda_memory_leave();
 	cuda_clock_anew();
 	if (!enable(why, sizeof why))
 		tell(why);
@@ -314,16 +326,16 @@ static bool ask_thread(enum wish wish, int64_t patience_ns)
 }
 
 /* A module goes, or a context with all of its modules, and with them the names of kernels that records still point to.  Where our
- * thread cannot flush meanwhile, it is not asked again. */
+ * thread could not flush meanwhile, a few times, it is not asked again. */
 static void on_callback(void *user, int domain, uint32_t id, const void *data)
 {
-	static _Atomic bool in_vain;
+	static _Atomic unsigned in_vain;
 
 	(void)user;
 	(void)data;
-	if (domain == DOMAIN_RESOURCE && (id == CONTEXT_ENDS || id == MODULE_ENDS) && cuda_is_ours() && !atomic_load(&in_vain) &&
-	    !atomic_load(&ended) && !atomic_load(&rests) && !ask_thread(WISH_FLUSH, UNLOAD_NS))
-		atomic_store(&in_vain, true);
+	if (domain == DOMAIN_RESOURCE && (id == CONTEXT_ENDS || id == MODULE_ENDS) && cuda_is_ours() && atomic_load(&in_vain) < UNLOADS_IN_VAIN &&
+	    !atomic_load(&ended) && !atomic_load(&rests) && !ask_thread(WISH_UNLOAD, UNLOAD_NS))
+		atomic_fetch_add(&in_vain, 1);
 }
 
 /* A session begins or ends, or somebody wants to see it. */
@@ -347,7 +359,7 @@ static void at_end(void)
 		return;
 	atomic_store(&ended, true);
 	if (ask_thread(WISH_END, PATIENCE_NS)) {
-		cuda_memory_settle(cuda_buffers_all_back());
+		cuda_memory_settle(cuda_buffers_all_free());
 		return;
 	}
 	cuda_buffers_at_once();
@@ -398,12 +410,13 @@ static bool open_door(char *why, size_t size)
 {
 	int rc;
 
-	if (!cuda_memory_map(cuda_buffers_size()) || !cuda_door_map()) {
+	if (!cuda_memory_map(cuda_buffers_size()) || !cuda_door_map() || !cuda_memory_agree()) {
 		snprintf(why, size, "there is no memory for its records");
 		return false;
 	}
 	cuda_door->pid = getpid();
 	cuda_door->opened = clock_ticks(inferscope_runtime.clock);
+	atomic_store(&cuda_door->looked, cuda_door->opened);
 	if (!subscribe(why, size))
 		return false;
 	set_up();

@@ -31,6 +31,7 @@
 static uint8_t *memory;
 static size_t memory_size, taken;
 static size_t shared; /* bytes of it are the file's */
+static _Atomic bool left; /* what comes now is another session's */
 static char path[RING_PATH_MAX + 16];
 
 static struct cuda_file *head(void)
@@ -61,8 +62,10 @@ static size_t affordable(size_t size)
 	struct statvfs fs;
 	uint64_t room = statvfs(inferscope_runtime.folder, &fs) == 0 ? fs.f_bavail * fs.f_frsize / ROOM_SHARE : 0;
 
-	if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < room))
+	if (getrlimit(RLIMIT_FSIZE, &limit) != 0)
 		room = 0;
+	else if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < room)
+		room = limit.rlim_cur;
 	return (size < room ? size : (size_t)room) & ~(size_t)(PAGE_MAX - 1);
 }
 
@@ -106,10 +109,11 @@ bool cuda_memory_map(size_t buffers)
 		shared = map_file(size) ? size : 0;
 	}
 	head()->magic = CUDA_FILE_MAGIC;
+	cuda_memory_settle(true); /* until CUPTI gets a buffer */
 	return true;
 }
 
-/* A copy of it: what the heir learns is nobody else's. */
+/* In the file itself, so that who comes after an heir that was killed goes on where that one stopped. */
 bool cuda_memory_inherit(const char *folder, uint32_t number)
 {
 	struct stat st;
@@ -117,11 +121,11 @@ bool cuda_memory_inherit(const char *folder, uint32_t number)
 	int fd;
 
 	set_path(folder, number);
-	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return false;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > (off_t)STATE_SIZE)
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (map == MAP_FAILED)
 		return false;
@@ -161,7 +165,21 @@ void cuda_memory_ready(uint8_t *buffer, size_t size)
 		(void)map_private(buffer, size);
 }
 
+bool cuda_memory_agree(void)
+{
+	if (!cuda_door->inherited)
+		head()->taken = (uint32_t)taken;
+	return head()->taken == taken;
+}
+
 void cuda_memory_settle(bool settled)
 {
-	atomic_store(&head()->settled, settled);
+	if (!left)
+		atomic_store_explicit(&head()->settled, settled, memory_order_release);
+}
+
+void cuda_memory_leave(void)
+{
+	cuda_memory_settle(true);
+	left = true;
 }

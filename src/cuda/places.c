@@ -54,6 +54,29 @@ bool cuda_places_map(void)
 	return places != NULL;
 }
 
+/* Tables have free places, or looking something up would have no end; numbers are places that there are; texts end. */
+bool cuda_places_sound(void)
+{
+	uint32_t streams = 0, threads = 0;
+
+	for (uint32_t i = 0; i < DEVICES; i++) {
+		places->devices[i].text[sizeof places->devices[i].text - 1] = '\0';
+		if (places->devices[i].first > STREAMS)
+			return false;
+	}
+	for (uint32_t i = 0; i < STREAMS; i++) {
+		places->streams[i].name[NAME_BYTES - 1] = '\0';
+		streams += places->streams[i].used;
+	}
+	for (uint32_t i = 0; i < 2 * THREADS; i++) {
+		threads += places->thread_places[i] != 0;
+		if (places->thread_places[i] > THREADS)
+			return false;
+	}
+	return streams <= STREAMS / 2 && threads <= THREADS && places->stream_count <= STREAMS / 2 && places->thread_count <= THREADS &&
+	       places->context_count <= CONTEXTS;
+}
+
 /* ---- Devices ----------------------------------------------------------------------- */
 
 static void add(char *text, size_t size, const char *key, uint64_t value)
@@ -317,11 +340,11 @@ struct cuda_thread *cuda_thread(struct runtime_thread *t, uint32_t tid)
 	}
 	if (places->thread_count == THREADS)
 		return NULL;
-	thread = &places->threads[places->thread_count++];
-	places->thread_places[at % (2 * THREADS)] = (uint16_t)places->thread_count;
-	thread->tid = tid;
+	thread = &places->threads[places->thread_count];
 	snprintf(text, sizeof text, "thread=%u", tid);
 	gpu_stream_init(&thread->stream, t, text);
+	thread->tid = tid; /* last: an heir finds all of it or nothing */
+	places->thread_places[at % (2 * THREADS)] = (uint16_t)++places->thread_count;
 	return thread;
 }
 

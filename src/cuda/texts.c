@@ -20,8 +20,10 @@
 struct known {
 	uint64_t pointer;
 	uint32_t id;
+	uint32_t unloads; /* when it was read */
 };
 static struct known cache[CACHE];
+static uint32_t unloads; /* of modules: another one's names may be at the same places */
 static struct known *last; /* what pointers meant last, whether or not they still do; those that share a place drive each other out */
 
 /* Where a filter of system calls forbids the other way.  Opened each time: a file that stays open is in the way of programs that close
@@ -94,6 +96,7 @@ static uint32_t read_name(struct runtime_thread *t, uint64_t pointer)
 	}
 	known->id = 0;
 	known->pointer = pointer;
+	known->unloads = unloads;
 	known->id = inferscope_intern(t, text, strlen(text));
 	return known->id;
 }
@@ -103,7 +106,7 @@ uint32_t cuda_name(struct runtime_thread *t, uint64_t pointer)
 	struct known *known = &cache[place_of(pointer, 8)];
 
 	if (!known->id || known->pointer != pointer)
-		*known = (struct known){ pointer, read_name(t, pointer) };
+		*known = (struct known){ .pointer = pointer, .id = read_name(t, pointer) };
 	return known->id;
 }
 
@@ -111,8 +114,13 @@ void cuda_name_learn(struct runtime_thread *t, uint64_t pointer)
 {
 	const struct known *known = &last[place_of(pointer, 12)];
 
-	if (!known->id || known->pointer != pointer)
+	if (!known->id || known->pointer != pointer || known->unloads != unloads)
 		(void)cuda_name(t, pointer);
+}
+
+void cuda_names_unloaded(void)
+{
+	unloads++;
 }
 
 void cuda_names_forget(void)

@@ -77,11 +77,12 @@ enum ring_overflow { OVERFLOW_WRAP = 0, OVERFLOW_DISCARD = 1, OVERFLOW_BLOCK = 2
  * The door of CUDA has a file of its own, "c" and the number of its process: what the driver's library writes there is
  * translated in the process, and by the process's heir where it was killed before that was done (cuda/memory.c).
  */
-#define CUDA_FILE_MAGIC 0x3130445543504e49ull
+#define CUDA_FILE_MAGIC 0x3230445543504e49ull
 
 struct cuda_file {
 	uint64_t magic;
 	_Atomic uint32_t settled; /* there is nothing in it that is not in the ring */
+	uint32_t taken;           /* bytes of what the door knows: how it lies there is private to the library, and changes with it */
 };
 
 struct session_page {

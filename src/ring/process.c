@@ -253,11 +253,13 @@ int ring_process_inherit(struct ring_memory *memory, const struct ring_process_o
 	rc = rc ? rc : map_ended(process, number);
 	if (rc)
 		return rc;
+	if (process->header->chunk_limit > options->chunk_limit) /* as no process of the session has it */
+		return -EINVAL;
 	process->session = options->session;
 	process->chunk_states = memory->chunk_states;
 	process->number = number;
 	process->chunk_offset = process->header->chunk_offset;
-	process->chunk_limit = process->header->chunk_limit < options->chunk_limit ? process->header->chunk_limit : options->chunk_limit;
+	process->chunk_limit = process->header->chunk_limit;
 	process->first_name = process->header->first_name;
 	atomic_store(&process->rings, atomic_load(&process->header->rings));
 	atomic_store(&process->chunks, atomic_load(&process->header->chunks));

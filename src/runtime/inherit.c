@@ -28,7 +28,7 @@ static struct session_page *map_page(const char *folder)
 	page = fd < 0 ? MAP_FAILED : mmap(NULL, SESSION_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (fd >= 0)
 		close(fd);
-	if (page == MAP_FAILED || page->magic != SESSION_MAGIC || page->chunk_limit == 0 || page->chunk_limit > CHUNK_LIMIT)
+	if (page == MAP_FAILED || page->magic != SESSION_MAGIC)
 		return NULL;
 	return page;
 }
@@ -54,15 +54,15 @@ bool inferscope_inherit(const char *folder, uint32_t number, uint32_t serial, ui
 	struct session_page *page = map_page(folder);
 	struct ring_process_options options = { .session = page, .folder = folder };
 
-	rt->memory = page ? ring_memory_map(page->chunk_limit) : NULL;
+	options.chunk_limit = page ? *(volatile uint32_t *)&page->chunk_limit : 0; /* once: others may write there */
+	rt->memory = options.chunk_limit && options.chunk_limit <= CHUNK_LIMIT ? ring_memory_map(options.chunk_limit) : NULL;
 	rt->names = name_table_map();
 	if (!rt->memory || !rt->names)
 		return false;
-	options.chunk_limit = page->chunk_limit;
 	if (ring_process_inherit(rt->memory, &options, number, rt->names) != 0)
 		return false;
 	rt->clock = page->clock_source;
-	rt->chunk_limit = page->chunk_limit;
+	rt->chunk_limit = options.chunk_limit;
 	rt->number = number + 1;
 	rt->session = &open_session;
 	return open_ring(serial, tid);
