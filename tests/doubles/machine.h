@@ -158,6 +158,7 @@ void pool_describe(CUmemoryPool pool, struct memory_info *info);
 /* module.c */
 CUresult module_new(struct CUctx_st *context, const void *image, struct CUmod_st **ret_module);
 CUresult module_free(struct CUmod_st *module);
+void modules_free(struct CUctx_st *context);             /* all of it, which tracers have been told is going */
 CUresult module_function(struct CUmod_st *module, const char *name, struct CUfunc_st **ret_function);
 CUresult module_global(struct CUmod_st *module, const char *name, CUdeviceptr *ret_pointer, size_t *ret_bytes);
 bool function_ok(struct CUfunc_st *function);

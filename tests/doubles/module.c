@@ -219,6 +219,15 @@ static void module_unlink(struct CUmod_st *module)
 	pthread_mutex_unlock(&module_lock);
 }
 
+static void module_end(struct CUmod_st *module)
+{
+	module_unlink(module);
+	functions_free(module->functions);
+	globals_free(module->globals);
+	module->magic = 0;
+	free(module);
+}
+
 /* A real driver waits too before it unloads. */
 CUresult module_free(struct CUmod_st *module)
 {
@@ -226,12 +235,28 @@ CUresult module_free(struct CUmod_st *module)
 		return CUDA_ERROR_INVALID_HANDLE;
 	context_drain(module->context);
 	tell_of(RESOURCE_MODULE_GONE, module, NULL);
-	module_unlink(module);
-	functions_free(module->functions);
-	globals_free(module->globals);
-	module->magic = 0;
-	free(module);
+	module_end(module);
 	return CUDA_SUCCESS;
+}
+
+static struct CUmod_st *module_in(struct CUctx_st *context)
+{
+	struct CUmod_st *module;
+
+	pthread_mutex_lock(&module_lock);
+	for (module = modules; module && module->context != context; module = module->next)
+		;
+	pthread_mutex_unlock(&module_lock);
+	return module;
+}
+
+/* Whether a real driver tells of each module as well is not known: not telling is the harder case. */
+void modules_free(struct CUctx_st *context)
+{
+	for (struct CUmod_st *module; (module = module_in(context));) {
+		truth("\"what\":\"module_gone\",\"context\":%u,\"module\":%u", context->id, module->id);
+		module_end(module);
+	}
 }
 
 /* "busy_250us" anywhere in a name, mangled or not. */

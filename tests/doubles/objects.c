@@ -189,6 +189,7 @@ void context_free(struct CUctx_st *context)
 	while (context->streams)
 		stream_free(context->streams);
 	tell_of_context(RESOURCE_CONTEXT_GONE, context);
+	modules_free(context);
 	pthread_mutex_lock(&machine_lock);
 	while (*link && *link != context)
 		link = &(*link)->next;

@@ -29,6 +29,7 @@ struct kernel;
 struct kernel *kernel_find(const void *host);
 const char *kernel_name(const struct kernel *kernel);
 cudaError_t kernel_function(struct kernel *kernel, CUfunction *ret_function);   /* for the device that is current */
+void kernels_reset(int device);                          /* their modules are gone, and will be loaded again */
 cudaError_t variable_address(const void *host, CUdeviceptr *ret_pointer);
 
 /* One runtime function: announced, with the device's primary context current, then the expression. */

@@ -77,6 +77,15 @@ static cudaError_t peer(int device, bool enable)
 	return error ?: enable ? cu.cuCtxEnablePeerAccess(context, 0) : cu.cuCtxDisablePeerAccess(context);
 }
 
+static cudaError_t reset(int device)
+{
+	cudaError_t error = cu.cuDevicePrimaryCtxReset_v2(device);
+
+	if (error == cudaSuccess)
+		kernels_reset(device);
+	return error;
+}
+
 RUNTIME_EARLY(cudaGetDeviceCount, 3020, (int *count), cu.cuDeviceGetCount(count))
 RUNTIME_EARLY(cudaSetDevice, 3020, (int device), set_device(device))
 RUNTIME_EARLY(cudaGetDevice, 3020, (int *device), get_device(device))
@@ -104,7 +113,7 @@ RUNTIME(cudaDeviceEnablePeerAccess, 4000, (int device, unsigned int flags), ((vo
 RUNTIME(cudaDeviceDisablePeerAccess, 4000, (int device), peer(device, false))
 RUNTIME(cudaDeviceGetStreamPriorityRange, 5050, (int *least, int *greatest), cu.cuCtxGetStreamPriorityRange(least, greatest))
 RUNTIME(cudaDeviceSynchronize, 3020, (void), cu.cuCtxSynchronize())
-RUNTIME(cudaDeviceReset, 3020, (void), cu.cuDevicePrimaryCtxReset_v2(runtime_device()))
+RUNTIME(cudaDeviceReset, 3020, (void), reset(runtime_device()))
 RUNTIME(cudaProfilerStart, 4000, (void), cu.cuProfilerStart())
 RUNTIME(cudaProfilerStop, 4000, (void), cu.cuProfilerStop())
 RUNTIME_EARLY(cudaThreadExchangeStreamCaptureMode, 10010, (int *mode), cu.cuThreadExchangeStreamCaptureMode(mode))

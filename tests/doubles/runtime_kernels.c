@@ -179,6 +179,18 @@ cudaError_t kernel_function(struct kernel *kernel, CUfunction *ret_function)
 	return error;
 }
 
+void kernels_reset(int device)
+{
+	pthread_mutex_lock(&lock);
+	for (struct kernel *kernel = kernels; kernel; kernel = kernel->next) {
+		kernel->functions[device] = NULL;
+		kernel->fatbin->modules[device] = NULL;
+	}
+	for (struct variable *variable = variables; variable; variable = variable->next)
+		variable->fatbin->modules[device] = NULL;
+	pthread_mutex_unlock(&lock);
+}
+
 cudaError_t variable_address(const void *host, CUdeviceptr *ret_pointer)
 {
 	struct variable *variable;
