@@ -79,6 +79,7 @@ struct tracer tracer = {
 	.api_enter = on_api_enter,
 	.api_exit = on_api_leave,
 	.op_queued = on_op_queued,
+	.op_started = on_op_started,
 	.op_done = on_op_done,
 	.resource = on_resource,
 	.memory = on_memory,

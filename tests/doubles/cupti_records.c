@@ -217,10 +217,40 @@ static void finish_event(struct client *client, struct record record, uint64_t t
 		PUT(record, EVENT, deviceTimestamp, time);
 }
 
+static struct record record_of(const struct pending *pending)
+{
+	return (struct record){ pending->buffer->data + pending->offset, layout_size(release(), pending->kind) };
+}
+
+static void put_start(struct record record, int kind, uint64_t start)
+{
+	if (kind == KIND_GRAPH_TRACE)
+		PUT(record, GRAPH, start, start);
+	else if (kind == KIND_HOST_LAUNCH)
+		PUT(record, HOSTLAUNCH, start, start);
+	else if (kind != KIND_CUDA_EVENT)       /* all others agree here */
+		PUT(record, MEMCPY, start, start);
+}
+
+void on_op_started(struct op_info *op)
+{
+	uint64_t start;
+
+	if (!op->tracer_data[tracer.slot] || !fault(FAULT_start_at_once))
+		return;
+	pthread_mutex_lock(&cupti_lock);
+	for (struct pending *pending = op->tracer_data[tracer.slot]; pending; pending = pending->op_next) {
+		client_map(pending->client, op->device, op->start, &start);
+		if (pending->buffer)
+			put_start(record_of(pending), pending->kind, start);
+	}
+	pthread_mutex_unlock(&cupti_lock);
+}
+
 static void finish(struct pending *pending, struct op_info *op)
 {
 	struct client *client = pending->client;
-	struct record record = { pending->buffer->data + pending->offset, layout_size(release(), pending->kind) };
+	struct record record = record_of(pending);
 	bool kernel = pending->kind == KIND_KERNEL || pending->kind == KIND_CONCURRENT_KERNEL;
 	uint64_t start, end;
 

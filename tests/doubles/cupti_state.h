@@ -130,6 +130,7 @@ void flush_all(bool forced);
 
 /* cupti_records.c, cupti_records_host.c: what libcuda calls */
 void on_op_queued(struct op_info *op);
+void on_op_started(struct op_info *op);
 void on_op_done(struct op_info *op);
 void on_api_exit(struct api_call *call);
 void on_resource(const struct resource_info *info);

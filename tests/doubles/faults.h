@@ -11,6 +11,7 @@
 	FAULT(never_completion, 1)      /* buffers are kept for ever; a flush does not wait for them */ \
 	FAULT(null_crash, 1)            /* a declined buffer is written to, whatever the release */ \
 	FAULT(dropped, 10)              /* every so many-th record is dropped and counted */ \
+	FAULT(start_at_once, 1)         /* a record has its start when the work begins, so that one that is handed over before its end has it */ \
 	FAULT(zero_stamps, 1)           /* every so many-th record of device work has start = end = 0 */ \
 	FAULT(end_before_start, 1)      /* every so many-th record of device work has its two times exchanged */ \
 	FAULT(start_before_launch, 1)   /* every so many-th record of device work starts 1 ms before it was launched */ \

@@ -209,6 +209,7 @@ bool tracers_want_one_kernel(void);
 bool tracers_want_whole_graphs(void);
 void tell_queued(struct op_info *op);
 void tell_done(struct op_info *op);
+void tell_started(struct op_info *op);
 void tell_resource(struct resource_info *info);
 void tell_memory(const struct memory_info *info);
 void tell_pool(const struct pool_info *info);

@@ -127,7 +127,9 @@ static void op_start(struct op *op)
 		op_place(op->children[i], gpu, op->info.start);
 		op->children[i]->info.submitted = op->info.submitted;
 		op->info.end = later(op->info.end, op->children[i]->info.end);
+		tell_started(&op->children[i]->info);
 	}
+	tell_started(&op->info);
 	if (op->info.kind == OP_HOST) {
 		*host_end = op_get(op);
 		host_end = &op->host_next;

@@ -99,11 +99,13 @@ struct overhead_info {
 	uint32_t length, channel;       /* of the command buffer that is full */
 };
 
-/* What a copy of libcupti gives; a function may be NULL.  op_done() is called with the machine locked, all others without. */
+/* What a copy of libcupti gives; a function may be NULL.  op_started() and op_done() are called with the machine locked, all others
+   without. */
 struct tracer {
 	void (*api_enter)(struct api_call *call);
 	void (*api_exit)(struct api_call *call);
 	void (*op_queued)(struct op_info *op);
+	void (*op_started)(struct op_info *op);
 	void (*op_done)(struct op_info *op);
 	void (*resource)(const struct resource_info *info);
 	void (*memory)(const struct memory_info *info);

@@ -105,6 +105,12 @@ void tell_queued(struct op_info *op)
 		tracer->op_queued(op);
 }
 
+void tell_started(struct op_info *op)
+{
+	EACH_TRACER(tracer)
+		tracer->op_started(op);
+}
+
 void tell_done(struct op_info *op)
 {
 	EACH_TRACER(tracer)
