@@ -81,10 +81,21 @@ typedef struct {
 	unsigned char reserved[54];
 } CUmemPoolProps;
 
+enum { CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4 };
+typedef struct {
+	int id;
+	char pad[4];
+	union {
+		char pad[64];
+		int cooperative;
+		struct { unsigned int x, y, z; } clusterDim;
+	} value;
+} CUlaunchAttribute;
+
 typedef struct {
 	unsigned int gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
 	CUstream hStream;
-	void *attrs;
+	CUlaunchAttribute *attrs;
 	unsigned int numAttrs;
 } CUlaunchConfig;
 

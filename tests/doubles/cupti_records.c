@@ -51,6 +51,9 @@ static void describe_kernel(struct record r, const struct op_info *op)
 	PUT(r, KERNEL, graphId, op->graph);
 	PUT(r, KERNEL, channelID, op->channel);
 	PUT(r, KERNEL, channelType, op->channel_type);
+	PUT(r, KERNEL, clusterX, op->cluster[0]);
+	PUT(r, KERNEL, clusterY, op->cluster[1]);
+	PUT(r, KERNEL, clusterZ, op->cluster[2]);
 	PUT(r, KERNEL, priority, op->priority);
 	PUT(r, KERNEL, sourceGraphId, op->source_graph);
 	PUT(r, KERNEL, sourceGraphNodeId, op->source_node);

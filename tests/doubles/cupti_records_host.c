@@ -156,6 +156,9 @@ void write_overhead(struct client *client, uint32_t kind, uint64_t start, uint64
 		PUT(r, OVERHEAD, overheadData, (uintptr_t)&full_data[0]);
 	}
 	record_end();
+	if (driver())
+		driver()->truth("\"what\":\"overhead_record\",\"kind\":%u,\"tid\":%u,\"record_start\":%llu,\"record_end\":%llu", kind,
+			thread_id(client), (unsigned long long)start, (unsigned long long)end);
 }
 
 /* Some kinds of overhead were not told of at first. */

@@ -70,7 +70,7 @@ static CUresult occupancy(int *blocks, CUfunction function, int block_size)
 }
 
 static CUresult launch(CUfunction function, const unsigned int grid[3], const unsigned int block[3], unsigned int shared, CUstream handle,
-	void **params, bool cooperative)
+	void **params, struct manner manner)
 {
 	struct CUstream_st *stream;
 	CUresult result = stream_find(handle, &stream);
@@ -79,7 +79,21 @@ static CUresult launch(CUfunction function, const unsigned int grid[3], const un
 		return result;
 	if (function_ok(function))
 		api_current()->symbol = function_name(function);
-	return work_launch(function, grid, block, shared, stream, params, cooperative);
+	return work_launch(function, grid, block, shared, stream, params, manner);
+}
+
+/* Of the attributes those that can be seen in a record. */
+static struct manner manner_of(const CUlaunchConfig *config)
+{
+	struct manner manner = { 0 };
+
+	for (unsigned int i = 0; i < config->numAttrs; i++) {
+		if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+			manner.cooperative = config->attrs[i].value.cooperative != 0;
+		else if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+			memcpy(manner.cluster, &config->attrs[i].value.clusterDim, sizeof(manner.cluster));
+	}
+	return manner;
 }
 
 static CUresult launch_config(const CUlaunchConfig *config, CUfunction function, void **params, bool own)
@@ -90,7 +104,8 @@ static CUresult launch_config(const CUlaunchConfig *config, CUfunction function,
 		return CUDA_ERROR_INVALID_VALUE;
 	memcpy(grid, &config->gridDimX, sizeof(grid));
 	memcpy(block, &config->blockDimX, sizeof(block));
-	return launch(function, grid, block, config->sharedMemBytes, own ? per_thread(config->hStream) : config->hStream, params, false);
+	return launch(function, grid, block, config->sharedMemBytes, own ? per_thread(config->hStream) : config->hStream, params,
+		manner_of(config));
 }
 
 static CUresult launch_host(CUstream handle, CUhostFn function, void *user)
@@ -183,10 +198,10 @@ CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *blocks, CUfunction funct
 	((void)shared, occupancy(blocks, function, block_size)))
 STREAM_CALL(cuLaunchKernel, (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by,
 	unsigned int bz, unsigned int shared, CUstream stream, void **params, void **extra),
-	((void)extra, launch(function, DIMS(gx, gy, gz), DIMS(bx, by, bz), shared, stream, params, false)))
+	((void)extra, launch(function, DIMS(gx, gy, gz), DIMS(bx, by, bz), shared, stream, params, (struct manner){ 0 })))
 STREAM_CALL(cuLaunchCooperativeKernel, (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
 	unsigned int by, unsigned int bz, unsigned int shared, CUstream stream, void **params),
-	launch(function, DIMS(gx, gy, gz), DIMS(bx, by, bz), shared, stream, params, true))
+	launch(function, DIMS(gx, gy, gz), DIMS(bx, by, bz), shared, stream, params, (struct manner){ .cooperative = true }))
 CALL(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction function, void **params, void **extra),
 	((void)extra, launch_config(config, function, params, false)))
 CALL(cuLaunchKernelEx_ptsz, (const CUlaunchConfig *config, CUfunction function, void **params, void **extra),

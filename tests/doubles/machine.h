@@ -194,8 +194,9 @@ CUresult work_copy_peer(CUdeviceptr to, struct CUctx_st *to_context, CUdeviceptr
 	struct CUstream_st *stream, bool async);
 CUresult work_set(CUdeviceptr to, unsigned int value, unsigned int element, size_t count, struct CUstream_st *stream, bool async);
 struct op *work_set_op(CUdeviceptr to, unsigned int value, unsigned int element, size_t count, struct CUstream_st *stream);
+struct manner { bool cooperative; unsigned int cluster[3]; };   /* of a launch; all 0: as usual */
 CUresult work_launch(struct CUfunc_st *function, const unsigned int grid[3], const unsigned int block[3], unsigned int shared,
-	struct CUstream_st *stream, void **params, bool cooperative);
+	struct CUstream_st *stream, void **params, struct manner manner);
 struct op *work_launch_op(struct CUfunc_st *function, const unsigned int grid[3], const unsigned int block[3], unsigned int shared,
 	struct CUstream_st *stream, void **params);
 CUresult work_host(CUhostFn function, void *user, struct CUstream_st *stream);
@@ -208,8 +209,8 @@ uint32_t api_correlation(void);                         /* 0 outside a call */
 bool tracers_want_one_kernel(void);
 bool tracers_want_whole_graphs(void);
 void tell_queued(struct op_info *op);
-void tell_done(struct op_info *op);
 void tell_started(struct op_info *op);
+void tell_done(struct op_info *op);
 void tell_resource(struct resource_info *info);
 void tell_memory(const struct memory_info *info);
 void tell_pool(const struct pool_info *info);

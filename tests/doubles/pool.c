@@ -29,8 +29,8 @@ static void tell_of(uint32_t operation, CUmemoryPool pool, uint64_t keep)
 		.threshold = pool->attributes[CU_MEMPOOL_ATTR_RELEASE_THRESHOLD],
 		.used = pool->attributes[CU_MEMPOOL_ATTR_USED_MEM_CURRENT] };
 
-	truth("\"what\":\"pool\",\"operation\":%u,\"device\":%u,\"address\":%llu,\"correlation\":%u,\"start\":%llu", operation, info.device,
-		(unsigned long long)info.address, info.correlation, (unsigned long long)now_ns());
+	truth("\"what\":\"pool\",\"operation\":%u,\"device\":%u,\"address\":%llu,\"bytes\":%llu,\"correlation\":%u,\"start\":%llu", operation, info.device,
+		(unsigned long long)info.address, (unsigned long long)info.size, info.correlation, (unsigned long long)now_ns());
 	tell_pool(&info);
 }
 

@@ -40,7 +40,7 @@ struct op_info {
 	uint32_t correlation;
 	uint32_t graph, source_graph;
 	uint64_t node, source_node;
-	uint32_t grid[3], block[3], shared, static_shared, registers;
+	uint32_t grid[3], block[3], cluster[3], shared, static_shared, registers;
 	uint8_t cooperative;
 	int priority;
 	uint64_t grid_id;

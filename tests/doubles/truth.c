@@ -67,9 +67,11 @@ void truth_op(const struct op_info *op)
 
 	truth("\"what\":\"%s\",\"name\":\"%s\",\"device\":%u,\"context\":%u,\"stream\":%u,\"correlation\":%u,\"submitted\":%llu,"
 		"\"start\":%llu,\"end\":%llu,\"record_start\":%llu,\"record_end\":%llu,\"bytes\":%llu,\"copy_kind\":%u,\"graph\":%u,"
-		"\"node\":%llu,\"event\":%u,\"event_sync\":%llu,\"tid\":%u", kinds[op->kind], op->name ? op->name : "", op->device,
+		"\"node\":%llu,\"event\":%u,\"event_sync\":%llu,\"tid\":%u,\"memory\":[%u,%u],\"devices\":[%u,%u],\"cluster\":[%u,%u,%u],"
+		"\"cooperative\":%u", kinds[op->kind], op->name ? op->name : "", op->device,
 		op->context, op->stream, op->correlation, (unsigned long long)op->submitted, (unsigned long long)op->start,
 		(unsigned long long)op->end, (unsigned long long)op->record_start, (unsigned long long)op->record_end,
 		(unsigned long long)op->bytes, op->copy_kind, op->graph, (unsigned long long)op->node, op->event,
-		(unsigned long long)op->event_sync, op->tid);
+		(unsigned long long)op->event_sync, op->tid, op->from_kind, op->to_kind, op->from_device, op->to_device, op->cluster[0],
+		op->cluster[1], op->cluster[2], op->cooperative);
 }

@@ -166,7 +166,7 @@ struct op *work_launch_op(struct CUfunc_st *function, const unsigned int grid[3]
 }
 
 CUresult work_launch(struct CUfunc_st *function, const unsigned int grid[3], const unsigned int block[3], unsigned int shared,
-	struct CUstream_st *stream, void **params, bool cooperative)
+	struct CUstream_st *stream, void **params, struct manner manner)
 {
 	struct op *op;
 
@@ -180,7 +180,8 @@ CUresult work_launch(struct CUfunc_st *function, const unsigned int grid[3], con
 	if (fault_turn(FAULT_launch_failed))
 		return CUDA_ERROR_LAUNCH_FAILED;
 	op = work_launch_op(function, grid, block, shared, stream, params);
-	op->info.cooperative = cooperative;
+	op->info.cooperative = manner.cooperative;
+	memcpy(op->info.cluster, manner.cluster, sizeof(op->info.cluster));
 	return work_give(op, false);
 }
 

@@ -31,6 +31,9 @@ int main(void)
 {
 #include "generated.h"
 	check("CUlaunchConfig", "hStream", 32, offsetof(CUlaunchConfig, hStream));
+	check("CUlaunchAttribute", "value", 8, offsetof(CUlaunchAttribute, value));
+	check("CUlaunchAttribute", "size", 72, sizeof(CUlaunchAttribute));
+	check("attribute", "cluster", 4, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
 	check("CUDA_KERNEL_NODE_PARAMS_v2", "kernelParams", 40, offsetof(CUDA_KERNEL_NODE_PARAMS_v2, kernelParams));
 	check("CUmemPoolProps", "size", 88, sizeof(CUmemPoolProps));
 	check("CUpti_CallbackData", "correlationId", 64, offsetof(CUpti_CallbackData, correlationId));
