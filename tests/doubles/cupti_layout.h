@@ -227,7 +227,17 @@ uint32_t layout_version(int release);
 	FIELD(HOSTLAUNCH, processId, 20, 4, 0) \
 	FIELD(HOSTLAUNCH, threadId, 24, 4, 0) \
 	FIELD(HOSTLAUNCH, start, 32, 8, 0) \
-	FIELD(HOSTLAUNCH, end, 40, 8, 0)
+	FIELD(HOSTLAUNCH, end, 40, 8, 0) \
+	FIELD(HOSTNODE, streamId, 4, 4, 0) \
+	FIELD(HOSTNODE, contextId, 8, 4, 0) \
+	FIELD(HOSTNODE, deviceId, 12, 4, 0) \
+	FIELD(HOSTNODE, correlationId, 16, 4, 0) \
+	FIELD(HOSTNODE, graphId, 20, 4, 0) \
+	FIELD(HOSTNODE, graphNodeId, 24, 8, 0) \
+	FIELD(HOSTNODE, processId, 32, 4, 0) \
+	FIELD(HOSTNODE, threadId, 36, 4, 0) \
+	FIELD(HOSTNODE, start, 40, 8, 0) \
+	FIELD(HOSTNODE, end, 48, 8, 0)
 
 enum layout_offset {
 #define FIELD(record, field, offset, width, since) AT_##record##_##field = offset,

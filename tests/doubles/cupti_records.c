@@ -25,7 +25,10 @@ static int kind_for(const struct client *client, const struct op_info *op)
 	case OP_SET: return client->enabled[KIND_MEMSET] ? KIND_MEMSET : 0;
 	case OP_EVENT: return client->enabled[KIND_CUDA_EVENT] ? KIND_CUDA_EVENT : 0;
 	case OP_GRAPH: return client->enabled[KIND_GRAPH_TRACE] ? KIND_GRAPH_TRACE : 0;
-	case OP_HOST: return client->enabled[KIND_HOST_LAUNCH] ? KIND_HOST_LAUNCH : 0;
+	case OP_HOST:
+		if (op->child)
+			return client->enabled[KIND_GRAPH_HOST_NODE] ? KIND_GRAPH_HOST_NODE : 0;
+		return client->enabled[KIND_HOST_LAUNCH] ? KIND_HOST_LAUNCH : 0;
 	default: return 0;
 	}
 }
@@ -146,7 +149,17 @@ static void describe_host_launch(struct record r, const struct op_info *op)
 	PUT(r, HOSTLAUNCH, deviceId, op->device);
 	PUT(r, HOSTLAUNCH, correlationId, op->correlation);
 	PUT(r, HOSTLAUNCH, processId, op->pid);
-	PUT(r, HOSTLAUNCH, threadId, op->tid);
+}
+
+static void describe_host_node(struct record r, const struct op_info *op)
+{
+	PUT(r, HOSTNODE, streamId, op->stream);
+	PUT(r, HOSTNODE, contextId, op->context);
+	PUT(r, HOSTNODE, deviceId, op->device);
+	PUT(r, HOSTNODE, correlationId, op->correlation);
+	PUT(r, HOSTNODE, graphId, op->graph);
+	PUT(r, HOSTNODE, graphNodeId, op->node);
+	PUT(r, HOSTNODE, processId, op->pid);
 }
 
 static void describe(struct record record, int kind, const struct op_info *op)
@@ -159,6 +172,7 @@ static void describe(struct record record, int kind, const struct op_info *op)
 	case KIND_MEMSET: describe_set(record, op); break;
 	case KIND_CUDA_EVENT: describe_event(record, op); break;
 	case KIND_GRAPH_TRACE: describe_graph(record, op); break;
+	case KIND_GRAPH_HOST_NODE: describe_host_node(record, op); break;
 	default: describe_host_launch(record, op); break;
 	}
 }
@@ -231,6 +245,8 @@ static void put_start(struct record record, int kind, uint64_t start)
 		PUT(record, GRAPH, start, start);
 	else if (kind == KIND_HOST_LAUNCH)
 		PUT(record, HOSTLAUNCH, start, start);
+	else if (kind == KIND_GRAPH_HOST_NODE)
+		PUT(record, HOSTNODE, start, start);
 	else if (kind != KIND_CUDA_EVENT)       /* all others agree here */
 		PUT(record, MEMCPY, start, start);
 }
@@ -272,7 +288,9 @@ static void finish(struct pending *pending, struct op_info *op)
 	else if (pending->kind == KIND_GRAPH_TRACE)
 		PUT(record, GRAPH, start, start), PUT(record, GRAPH, end, end);
 	else if (pending->kind == KIND_HOST_LAUNCH)
-		PUT(record, HOSTLAUNCH, start, start), PUT(record, HOSTLAUNCH, end, end);
+		PUT(record, HOSTLAUNCH, start, start), PUT(record, HOSTLAUNCH, end, end), PUT(record, HOSTLAUNCH, threadId, op->tid);
+	else if (pending->kind == KIND_GRAPH_HOST_NODE)
+		PUT(record, HOSTNODE, start, start), PUT(record, HOSTNODE, end, end), PUT(record, HOSTNODE, threadId, op->tid);
 	else            /* the three kinds of copies and sets agree here */
 		PUT(record, MEMCPY, start, start), PUT(record, MEMCPY, end, end);
 }

@@ -247,6 +247,7 @@ static void run_host_function(void)
 	op->host(op->host_user);
 	pthread_mutex_lock(&machine_lock);
 	op->info.start = begun;
+	op->info.tid = (uint32_t)syscall(SYS_gettid);
 	op->info.end = now_ns();
 	op->host_done = true;
 	op_put(op);

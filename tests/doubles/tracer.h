@@ -51,7 +51,7 @@ struct op_info {
 	uint32_t event;
 	uint64_t event_sync;
 	uint32_t channel, channel_type;
-	uint32_t pid, tid;              /* of the thread that asked for it */
+	uint32_t pid, tid;              /* of the thread that asked for it; of a host function, once it is over, of the one that ran it */
 	uint64_t submitted, start, end;
 	bool child;                     /* a node of a graph */
 	uint64_t record_start, record_end;

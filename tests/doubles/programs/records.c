@@ -1,8 +1,9 @@
-/* What most programs do not do, so that records have all of their fields: records copies | pools | contexts N | primary N | kernels | full.
+/* What most programs do not do, so that records have all of their fields: records copies | pools | contexts N | primary N | kernels | full | host.
    Ends with "ok" when every call did what it should. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cuda.h"
 
@@ -175,6 +176,41 @@ static void full(void)
 	CHECK(cuStreamSynchronize(streams[0]));
 }
 
+static void rest(void *nanoseconds)
+{
+	nanosleep(&(struct timespec){ 0, *(long *)nanoseconds }, NULL);
+}
+
+/* Kernels with functions of the host between them, alone and in a graph; and on a stream of the other device. */
+static void host(void)
+{
+	static long short_rest = 2000000, long_rest = 50000000;
+	CUgraph graph;
+	CUgraphExec exec;
+	CUfunction kernels[2];
+
+	for (int i = 1; i >= 0; i--) {
+		use_device(i);
+		kernels[i] = load("busy_20us");
+	}
+	CHECK(cuLaunchHostFunc(streams[1], rest, &short_rest));
+	launch(kernels[0], streams[0]);
+	CHECK(cuLaunchHostFunc(streams[0], rest, &long_rest));
+	CHECK(cuLaunchHostFunc(streams[0], rest, &long_rest));
+	launch(kernels[0], streams[0]);
+	CHECK(cuStreamSynchronize(streams[0]));
+	CHECK(cuStreamBeginCapture_v2(streams[0], 0));
+	launch(kernels[0], streams[0]);
+	CHECK(cuLaunchHostFunc(streams[0], rest, &short_rest));
+	CHECK(cuLaunchHostFunc(streams[0], rest, &short_rest));
+	CHECK(cuStreamEndCapture(streams[0], &graph));
+	CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	CHECK(cuGraphLaunch(exec, streams[0]));
+	CHECK(cuGraphLaunch(exec, streams[0]));
+	CHECK(cuStreamSynchronize(streams[0]));
+	CHECK(cuStreamSynchronize(streams[1]));
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -190,6 +226,8 @@ int main(int argc, char **argv)
 		kernels();
 	if (strcmp(what, "full") == 0)
 		full();
+	if (strcmp(what, "host") == 0)
+		host();
 	puts("ok");
 	return 0;
 }

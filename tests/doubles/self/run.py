@@ -92,7 +92,7 @@ STRUCTS = {"KERNEL": ("Kernel", 10), "MEMCPY": ("Memcpy", 1), "MEMCPY2": ("Memcp
            "SYNC": ("Synchronization", 38), "EVENT": ("CudaEvent", 36), "GRAPH": ("GraphTrace", 51), "OVERHEAD": ("Overhead", 17),
            "MEMORY2": ("Memory", 49), "POOL": ("MemoryPool", 50), "EXTERNAL": ("ExternalCorrelation", 39), "STREAM": ("Stream", 37),
            "CONTEXT": ("Context", 9), "DEVICE": ("Device", 8), "ENVIRONMENT": ("Environment", 20), "NAME": ("Name", 11),
-           "MODULE": ("Module", 27), "HOSTLAUNCH": ("HostLaunch", 58)}
+           "MODULE": ("Module", 27), "HOSTLAUNCH": ("HostLaunch", 58), "HOSTNODE": ("GraphHostNode", 56)}
 
 
 # Fields that are inside of others.
