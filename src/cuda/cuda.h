@@ -123,7 +123,7 @@ void cuda_watch(int domain, uint32_t callback);
 struct cuda_refusal {
 	int result;
 	bool kernels; /* are among it */
-	char what[160];
+	char what[256];
 };
 void cuda_kinds_enable(struct cuda_refusal *ret);
 /* Nobody records: what costs the program anything is disabled. */

@@ -24,6 +24,8 @@ static const struct kind {
 	{ KIND_MEMSET, false, "memsets" },
 	{ KIND_SYNC, false, "waits" },
 	{ KIND_EVENT, false, "events" },
+	{ KIND_HOST_LAUNCH, false, "host functions" },
+	{ KIND_HOST_NODE, false, "host functions of graphs" },
 	{ KIND_OVERHEAD, false, NULL },
 	{ KIND_MEMORY, false, "allocations" },
 	{ KIND_POOL, false, "memory pools" },

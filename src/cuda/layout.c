@@ -9,6 +9,7 @@ uint16_t layout_least(unsigned kind)
 		[KIND_MEMCPY] = 64,  [KIND_MEMSET] = 64, [KIND_DRIVER] = 40,   [KIND_RUNTIME] = 40, [KIND_DEVICE] = 152,
 		[KIND_CONTEXT] = 16, [KIND_KERNEL] = 144, [KIND_NAME] = 32,    [KIND_OVERHEAD] = 40, [KIND_MEMCPY2] = 72,
 		[KIND_EVENT] = 24,   [KIND_SYNC] = 40,	 [KIND_MEMORY] = 80,   [KIND_POOL] = 72,    [KIND_ENVIRONMENT] = 40,
+		[KIND_HOST_NODE] = 56, [KIND_HOST_LAUNCH] = 48,
 	};
 
 	return kind < KIND_LIMIT ? least[kind] : 0;

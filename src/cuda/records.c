@@ -219,6 +219,25 @@ static void emit_sync(struct runtime_thread *t, struct record r)
 	gpu_emit(t, cuda_stream_of_context(t, record_u32(r, AT_SYNC_CONTEXT), record_u32(r, AT_SYNC_STREAM)), &work);
 }
 
+/* A thread of the driver's runs it, and the stream waits until it is over: no work of the device, as other waits of streams are not. */
+static void emit_host(struct runtime_thread *t, struct record r, bool node)
+{
+	static uint32_t id;
+	struct gpu_work work = { .kind = EVENT_SYNC, .correlation = record_u32(r, AT_HOST_CORRELATION) };
+	struct where at = { record_u32(r, AT_HOST_DEVICE), record_u32(r, AT_HOST_CONTEXT), record_u32(r, AT_HOST_STREAM) };
+	struct map m = MAP_INIT;
+
+	if (!take_times(&work, &m, record_u64(r, node ? AT_HOST_NODE_START : AT_HOST_LAUNCH_START),
+			record_u64(r, node ? AT_HOST_NODE_END : AT_HOST_LAUNCH_END)))
+		return;
+	work.name = fixed_name(t, &id, "Host Function");
+	if (cuda_door->thread_ids)
+		put(&m, "thread", record_u32(r, node ? AT_HOST_NODE_THREAD : AT_HOST_LAUNCH_THREAD));
+	if (node)
+		set_graph(&work, &m, record_u32(r, AT_HOST_NODE_GRAPH), record_u64(r, AT_HOST_NODE_NODE));
+	emit_work(t, at, &work, &m);
+}
+
 #define OVERHEADS 10u
 #define OVERHEAD_FLUSH 1u
 #define OVERHEAD_REQUEST 7u
@@ -328,6 +347,10 @@ void cuda_records_emit(struct runtime_thread *t, struct record r, unsigned kind)
 	case KIND_SYNC:
 		emit_sync(t, r);
 		break;
+	case KIND_HOST_NODE:
+	case KIND_HOST_LAUNCH:
+		emit_host(t, r, kind == KIND_HOST_NODE);
+		break;
 	case KIND_OVERHEAD:
 		emit_overhead(t, r);
 		break;
@@ -365,6 +388,10 @@ bool cuda_records_credible(struct record r, unsigned kind)
 	case KIND_DRIVER:
 	case KIND_SYNC: /* likewise */
 		return cuda_times(record_u64(r, AT_API_START), record_u64(r, AT_API_END), &work);
+	case KIND_HOST_NODE:
+		return cuda_times(record_u64(r, AT_HOST_NODE_START), record_u64(r, AT_HOST_NODE_END), &work);
+	case KIND_HOST_LAUNCH:
+		return cuda_times(record_u64(r, AT_HOST_LAUNCH_START), record_u64(r, AT_HOST_LAUNCH_END), &work);
 	case KIND_OVERHEAD:
 		return cuda_times(record_u64(r, AT_OVERHEAD_START), record_u64(r, AT_OVERHEAD_END), &work);
 	case KIND_MEMORY:

@@ -8,7 +8,8 @@ from collections import Counter
 
 import pytest
 
-from test_cuda import ALLOC, BOUND_NS, CALL, D2D, D2H, DEVICE_WIDE, DOUBLES, FREE, H2D, KERNEL, MEMSET, SHORT_NS, STREAM, THREAD, Run
+from test_cuda import (ALLOC, BOUND_NS, CALL, D2D, D2H, DEVICE_WIDE, DOUBLES, FREE, H2D, KERNEL, MEMSET, SHORT_NS, STREAM, SYNC, THREAD,
+                       Run)
 
 SCOPE, INSTANT = 2, 3
 # CUPTI's numbers of kinds of memory: what names say, and what the trace has.
@@ -211,3 +212,35 @@ def test_work_that_does_not_end_but_has_begun(tmp_path, release):
     assert launch["start"] - BOUND_NS < begin < launch["end"] + BOUND_NS
     assert end - launch["end"] > 120e6 - BOUND_NS  # the program waits for so long before it ends
     assert [run.recording.name(event) for event in run.events(CALL)][-1] == "cuLaunchKernel"
+
+
+# ---- Functions of the host ----
+
+
+def host_functions(run):
+    return Counter((event.correlation, event.time, event.duration, run.device(event), run.track(event)["kind"], run.track(event)["id"],
+                    event.graph or 0, event.metadata.get("graph node id", 0), event.metadata["thread"])
+                   for event in run.events(SYNC) if run.recording.name(event) == "Host Function")
+
+
+@pytest.mark.parametrize("release", ["13.2", "13.4"])
+def test_host_functions(tmp_path, release):
+    """Each on the stream that called it, by itself or in a graph, with the thread that ran it."""
+    run = Run(tmp_path, "double-records", "host", release=release, DOUBLE_DEVICES=2)
+    assert succeeded(run)
+    true = [it for it in run.truth if it["what"] == "host"]
+    assert host_functions(run) == Counter((it["correlation"], it["record_start"], it["record_end"] - it["record_start"], it["device"], STREAM,
+                                           it["stream"], it["graph"], it["node"], it["tid"]) for it in true)
+    assert Counter((it["device"], it["graph"] > 0) for it in true) == {(0, False): 2, (1, False): 1, (0, True): 4}
+    calls = {it["correlation"]: it["name"] for it in run.truth if it["what"] == "driver"}
+    assert Counter(calls[it["correlation"]] for it in true) == {"cuLaunchHostFunc": 3, "cuGraphLaunch": 4}
+    assert all(it["tid"] != it["pid"] and it["end"] - it["start"] >= 2e6 for it in true)
+    run.check_work()
+
+
+@pytest.mark.parametrize("release", ["12.9", "13.0"])
+def test_host_functions_before_there_were_records_of_them(tmp_path, release):
+    """Nothing is said to be missing, since nothing was refused."""
+    run = Run(tmp_path, "double-records", "host", release=release, DOUBLE_DEVICES=2)
+    assert succeeded(run) and not host_functions(run) and "notes" not in run.trace.info
+    run.check_work()
