@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "timeline/states_build.h"
@@ -56,6 +57,31 @@ static bool was_compiled(const struct timeline *t, const struct gap_look *l)
 	return half_of(to - from, gap);
 }
 
+static bool is_host_function(const struct timeline *t, uint32_t slice)
+{
+	static const char name[] = "Host Function"; /* the CUDA door's word */
+	size_t size;
+	const char *text = t->kind[slice] == EVENT_SYNC ? timeline_string(t, t->name[slice], &size) : NULL;
+
+	return text && size == sizeof name - 1 && memcmp(text, name, size) == 0;
+}
+
+/* A stream waits until the host has run what it was told to call: the slices right before the work. */
+static bool was_held_up_by_host(const struct timeline *t, const struct timeline_gap *gap)
+{
+	uint32_t first = t->tracks[timeline_track_of(t, gap->next)].first;
+	int64_t takes = 0, until = gap->end;
+
+	for (uint32_t i = gap->next; i > first && is_host_function(t, i - 1); i--) {
+		int64_t from = t->begin[i - 1] > gap->begin ? t->begin[i - 1] : gap->begin;
+		int64_t to = t->end[i - 1] < until ? t->end[i - 1] : until;
+
+		takes += to > from ? to - from : 0;
+		until = from < until ? from : until;
+	}
+	return half_of(takes, gap);
+}
+
 static enum idle_cause device_cause(const struct gap_builder *g, const struct gap_look *l)
 {
 	const struct timeline *t = g->b->t;
@@ -63,7 +89,7 @@ static enum idle_cause device_cause(const struct gap_builder *g, const struct ga
 
 	if (was_compiled(t, l))
 		return IDLE_JIT;
-	if (waits_in_graph(t, l->before, gap))
+	if (waits_in_graph(t, l->before, gap) || was_held_up_by_host(t, gap))
 		return IDLE_DEPENDENCY;
 	if (g->b->waits[gap->next] && (t->begin[gap->launch] <= gap->begin || gap->end - l->split > IDLE_LAUNCH_MAX))
 		return IDLE_DEPENDENCY;

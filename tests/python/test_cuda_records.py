@@ -3,11 +3,14 @@
 Each against the truth that the doubles write (tests/doubles), field by field.
 """
 
+import json
 import re
+import subprocess
 from collections import Counter
 
 import pytest
 
+from recording import INFERSCOPE, PATIENCE
 from test_cuda import (ALLOC, BOUND_NS, CALL, D2D, D2H, DEVICE_WIDE, DOUBLES, FREE, H2D, KERNEL, MEMSET, SHORT_NS, STREAM, SYNC, THREAD,
                        Run)
 
@@ -236,6 +239,17 @@ def test_host_functions(tmp_path, release):
     assert Counter(calls[it["correlation"]] for it in true) == {"cuLaunchHostFunc": 3, "cuGraphLaunch": 4}
     assert all(it["tid"] != it["pid"] and it["end"] - it["start"] >= 2e6 for it in true)
     run.check_work()
+
+
+def test_a_device_is_not_busy_while_the_host_runs_a_function(tmp_path):
+    """It is idle, and for the next work in the stream depends on it."""
+    run = Run(tmp_path, "double-records", "host", release="13.4", DOUBLE_DEVICES=2)
+    shown = subprocess.run([INFERSCOPE, "analyze", tmp_path / "trace.sbt", "--format", "json"], capture_output=True, check=True, timeout=PATIENCE)
+    device, = json.loads(shown.stdout)["devices"]  # the other one has no work
+    kernels = sum(it["record_end"] - it["record_start"] for it in run.truth if it["what"] == "kernel") * 1e6 / run.rate
+    between = sum(it["end"] - it["start"] for it in run.truth if it["what"] == "host" and it["device"] == 0 and not it["graph"]) / 1000
+    assert device["busy_us"] == device["compute_us"] == pytest.approx(kernels, abs=1)
+    assert between >= 100000 and device["idle_causes"]["dependency_us"] > 0.99 * between
 
 
 @pytest.mark.parametrize("release", ["12.9", "13.0"])

@@ -220,6 +220,38 @@ static void streams_wait(void **state)
 	scene_close(&c);
 }
 
+static void functions_of_the_host_hold_a_stream_up(void **state)
+{
+	struct scene c;
+
+	(void)state;
+	scene_open(&c);
+	world_slice(&c.w, c.stream, EVENT_SYNC, "Host Function", GAP + 100, GAP + 400);
+	world_slice(&c.w, c.stream, EVENT_SYNC, "Host Function", GAP + 400, GAP + 700);
+	scene_next(&c, -100, 1000);
+	assert_int_equal(scene_gap(&c)->cause, IDLE_DEPENDENCY);
+	scene_close(&c);
+
+	scene_open(&c); /* another stream */
+	world_slice(&c.w, c.other, EVENT_SYNC, "Host Function", GAP + 100, GAP + 700);
+	scene_next(&c, -100, 1000);
+	assert_int_equal(scene_gap(&c)->cause, IDLE_LAUNCH_LATENCY);
+	scene_close(&c);
+
+	scene_open(&c); /* for less than half of the gap; most of the first one was before it */
+	world_slice(&c.w, c.stream, EVENT_SYNC, "Host Function", GAP - 1000, GAP + 200);
+	world_slice(&c.w, c.stream, EVENT_SYNC, "Host Function", GAP + 200, GAP + 490);
+	scene_next(&c, -100, 1000);
+	assert_int_equal(scene_gap(&c)->cause, IDLE_LAUNCH_LATENCY);
+	scene_close(&c);
+
+	scene_open(&c); /* the work was launched when it was over */
+	world_slice(&c.w, c.stream, EVENT_SYNC, "Host Function", GAP + 100, GAP + 700);
+	scene_next(&c, 900, 1000);
+	assert_int_equal(scene_gap(&c)->cause, IDLE_HOST_LATE);
+	scene_close(&c);
+}
+
 static void nodes_of_a_graph_depend(void **state)
 {
 	struct scene c;
@@ -667,6 +699,7 @@ int main(void)
 		cmocka_unit_test(who_waited_until_the_device_was_done_had_been_ahead),
 		cmocka_unit_test(launches_take_time),
 		cmocka_unit_test(streams_wait),
+		cmocka_unit_test(functions_of_the_host_hold_a_stream_up),
 		cmocka_unit_test(nodes_of_a_graph_depend),
 		cmocka_unit_test(code_is_made),
 		cmocka_unit_test(files_tell),
