@@ -19,6 +19,7 @@ import pytest
 
 import sbt
 from recording import BUILD, INFERSCOPE, PATIENCE, record
+from toolkits import without_cupti
 
 DOUBLES = BUILD / "tests" / "doubles"
 PROGRAMS = DOUBLES / "programs"
@@ -683,11 +684,10 @@ def test_making_way_while_threads_go_on(tmp_path):
 
 
 def test_no_libcupti(tmp_path):
-    if list(Path("/usr/local").glob("cuda*")):
-        pytest.skip("there is a real one, which would be found")
-    run = Run(tmp_path, "double-driver-program", release=None, DOUBLE_DEVICES=1)
-    assert (run.recording.status, run.recording.out) == (0, "ok\n")
-    assert run.trace.info["notes"] == ["cuda: CUPTI (libcupti.so) was not found"]
+    program, *rest = without_cupti(*command(tmp_path, "double-driver-program", release=None, DOUBLE_DEVICES=1, CUDA_PATH="/nowhere"))
+    recording = record(tmp_path, *rest, program=program)
+    assert (recording.status, recording.out) == (0, "ok\n")
+    assert recording.trace.info["notes"] == ["cuda: CUPTI (libcupti.so) was not found"]
 
 
 @pytest.mark.parametrize("fault", ["slow_flush=5000", "dead_worker", "never_completion"])
