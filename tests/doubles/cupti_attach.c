@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "faults.h"
+#include "settings.h"
 
 pthread_mutex_t cupti_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -56,6 +57,12 @@ CUptiResult no_driver(void)
 	return release() < 1300 ? CUPTI_ERROR_NOT_INITIALIZED : CUPTI_ERROR_UNKNOWN;
 }
 
+/* Of a newer major than the driver. */
+static bool too_new(void)
+{
+	return release() / 100 > setting_number("DOUBLE_DRIVER_VERSION", GPU_DRIVER_VERSION) / 1000;
+}
+
 static void on_api_enter(struct api_call *call)
 {
 	callbacks_api(call, CUPTI_API_ENTER);
@@ -94,6 +101,8 @@ CUptiResult ready(void)
 	const struct double_driver *table = driver();
 	CUptiResult result = CUPTI_SUCCESS;
 
+	if (too_new())
+		return CUPTI_ERROR_NOT_INITIALIZED;
 	if (fault(FAULT_cupti_error))
 		return (CUptiResult)fault_number(FAULT_cupti_error);
 	if (!table)
