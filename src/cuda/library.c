@@ -17,8 +17,9 @@
 
 struct cupti cuda_cupti;
 
-static const char *const sonames[] = { "libcupti.so.13",   "libcupti.so.12", "libcupti.so.11.8",
-					"libcupti.so.11.7", "libcupti.so" };
+#define NEWEST 16 /* major release that is looked for; a runtime that is newer says so itself */
+static const char *const sonames[] = { "libcupti.so.16", "libcupti.so.15",   "libcupti.so.14",   "libcupti.so.13",
+					"libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7", "libcupti.so" };
 #define SONAMES (sizeof sonames / sizeof sonames[0])
 
 /* ---- What the program has loaded ------------------------------------------------ */
@@ -53,7 +54,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
 struct search {
 	void *found[LIBRARIES];
 	unsigned count, skip;
-	const char *first; /* the name that fits the program's runtime; NULL */
+	char first[32]; /* the name that fits the program's runtime, or nothing */
 };
 
 static bool try_name(struct search *s, const char *name)
@@ -76,9 +77,9 @@ static bool try_in(struct search *s, const char *folder, const char *name)
 {
 	char path[2 * PATH_LIMIT];
 
-	if (!folder)
-		return name && try_name(s, name);
-	if (!name || (size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path || access(path, R_OK) != 0)
+	if (!name[0] || !folder)
+		return name[0] && try_name(s, name);
+	if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path || access(path, R_OK) != 0)
 		return false;
 	return try_name(s, path);
 }
@@ -89,7 +90,7 @@ static bool try_folder(struct search *s, const char *folder)
 	if (try_in(s, folder, s->first))
 		return true;
 	for (size_t i = 0; i < SONAMES; i++)
-		if (sonames[i] != s->first && try_in(s, folder, sonames[i]))
+		if (strcmp(sonames[i], s->first) != 0 && try_in(s, folder, sonames[i]))
 			return true;
 	return false;
 }
@@ -131,7 +132,7 @@ static bool try_installed(struct search *s)
 	if (try_toolkit(s, secure_getenv("CUDA_HOME")) || try_toolkit(s, secure_getenv("CUDA_PATH")) ||
 	    try_toolkit(s, "/usr/local/cuda"))
 		return true;
-	for (int major = 13; major >= 11; major--)
+	for (int major = NEWEST; major >= 11; major--)
 		for (int minor = 9; minor >= 0; minor--) {
 			snprintf(folder, sizeof folder, "/usr/local/cuda-%d.%d", major, minor);
 			if (access(folder, F_OK) == 0 && try_toolkit(s, folder))
@@ -140,15 +141,15 @@ static bool try_installed(struct search *s)
 	return false;
 }
 
-/* The runtime's number is that of its CUPTI: libcudart.so.12. */
-static const char *name_for(const char *runtime)
+/* The runtime's number is that of its CUPTI: libcudart.so.12.  That of 11 is one, libcudart.so.11.0, and its CUPTI are many. */
+static void name_for(char *ret, size_t size, const char *runtime)
 {
-	const char *number = runtime[0] ? strstr(runtime, "libcudart.so.") : NULL;
+	const char *number = strstr(runtime, "libcudart.so.");
+	unsigned major;
 
-	for (size_t i = 0; number && i + 1 < SONAMES; i++) /* the last has no number */
-		if (strncmp(sonames[i] + strlen("libcupti.so."), number + strlen("libcudart.so."), 2) == 0)
-			return sonames[i];
-	return NULL;
+	ret[0] = '\0';
+	if (number && sscanf(number, "libcudart.so.%3u", &major) == 1 && major >= 11)
+		snprintf(ret, size, major == 11 ? "libcupti.so.%u.8" : "libcupti.so.%u", major);
 }
 
 static bool find(struct search *s)
@@ -160,7 +161,7 @@ static bool find(struct search *s)
 	theirs = s->skip == 0 ? loaded.cupti[0] : theirs;
 	if (theirs)
 		return s->skip == 0 && try_name(s, loaded.cupti);
-	s->first = name_for(loaded.runtime);
+	name_for(s->first, sizeof s->first, loaded.runtime);
 	return try_folder(s, NULL) || try_near(s, loaded.runtime) || try_near(s, loaded.torch) || try_installed(s);
 }
 

@@ -18,7 +18,7 @@ import pytest
 import sbt
 from recording import INFERSCOPE, PATIENCE, SCOPE, record
 from test_cuda import CALL, DOUBLES, KERNEL, PROGRAMS, Run, command, truth
-from toolkits import without_cupti
+from toolkits import with_mounts, without_cupti
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 NOT_FOUND = "cuda: CUPTI (libcupti.so) was not found"
@@ -40,15 +40,24 @@ def put(path, source):
     return Path(shutil.copy(source, path))
 
 
+def put_as(path, source, old, new):
+    """A copy of a file that is of another release: names of the same length instead of those it has, wherever they are."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    assert old in Path(source).read_bytes() and len(old) == len(new)
+    path.write_bytes(Path(source).read_bytes().replace(old, new))
+    path.chmod(0o755)
+    return path
+
+
 class Search(Run):
     """A recorded program that is given no CUPTI but what its loader finds in some folders, and the settings."""
 
-    def __init__(self, folder, program, *folders, **settings):
+    def __init__(self, folder, program, *folders, cover=without_cupti, **settings):
         if "LD_PRELOAD" in settings and b"__asan_init" in double("driver").read_bytes():
             pytest.skip("a sanitizer wants to be loaded first")
         settings = {"LD_LIBRARY_PATH": ":".join(map(str, (DOUBLES / "driver", *folders))), "CUDA_PATH": "/nowhere",
                     "LD_DEBUG": "files", "LD_DEBUG_OUTPUT": folder / "loader", "DOUBLE_DEVICES": 2, **settings}
-        program, *rest = without_cupti(*command(folder, program, release=None, **settings))
+        program, *rest = cover(*command(folder, program, release=None, **settings))
         self.recording = record(folder, *rest, program=program)
         self.trace, self.truth = self.recording.trace, truth(folder)
         self.rate = self.trace.clocks[0]["rate"]
@@ -213,6 +222,41 @@ def test_another_profiler_is_no_reason_to_look_on(tmp_path):
     run = Search(tmp_path, "double-driver-program", DOUBLES / "cupti-13.0", DOUBLES / "cupti-12.9", DOUBLE_FAULT="subscribe_39")
     run.check_unharmed("cuda: another profiler is using CUPTI in this process")
     assert run.loaded == [double("cupti-13.0")]
+
+
+# ---- Releases to come ----
+
+
+def future_cupti(path, major):
+    return put_as(path, double("cupti-13.4"), b"libcupti.so.13", f"libcupti.so.{major}".encode())
+
+
+def test_a_newer_one_without_a_runtime(tmp_path):
+    cupti = future_cupti(tmp_path / "new" / "libcupti.so.14", 14)
+    Search(tmp_path, "double-driver-program", DOUBLES / "cupti-13.4", cupti.parent).check_found(cupti)
+
+
+@pytest.mark.parametrize("major", [14, 21])
+def test_a_newer_runtime(tmp_path, major):
+    """By its own number, of which nobody has to have heard."""
+    names = b"libcudart.so.13", f"libcudart.so.{major}".encode()
+    program = put_as(tmp_path / "program", PROGRAMS / "double-runtime-program", *names)
+    runtime = put_as(tmp_path / "new" / f"libcudart.so.{major}", double("cudart-13"), *names)
+    cupti = future_cupti(tmp_path / "new" / f"libcupti.so.{major}", major)
+    Search(tmp_path, program, DOUBLES / "cupti-13.4", runtime.parent).check_found(cupti)
+
+
+def test_a_newer_toolkit(tmp_path):
+    """And of several the newest, in a folder of its version."""
+    for folder in (DOUBLES, tmp_path):
+        if Path("/usr/local") in folder.resolve().parents:
+            pytest.skip(f"{folder} is in what has to be covered")
+    future_cupti(tmp_path / "libcupti.so.14", 14)
+    script = ["mount -t tmpfs none /usr/local"]
+    for version, source in (("13.0", double("cupti-13.0")), ("14.2", tmp_path / "libcupti.so.14")):
+        script.append(f"mkdir -p /usr/local/cuda-{version}/extras/CUPTI/lib64; cp {source} /usr/local/cuda-{version}/extras/CUPTI/lib64")
+    run = Search(tmp_path, "double-driver-program", cover=lambda *command: without_cupti(*with_mounts("\n".join(script), *command)))
+    run.check_found(Path("/usr/local/cuda-14.2/extras/CUPTI/lib64/libcupti.so.14"))
 
 
 # ---- What is no CUPTI ----
