@@ -111,8 +111,9 @@ static bool try_below(struct search *s, const char *folder, size_t length, const
 /* Near a library that is loaded: of a toolkit, or of packages of Python. */
 static bool try_near(struct search *s, const char *library)
 {
-	static const char *const near[] = { ".", "../../cuda_cupti/lib", "../extras/CUPTI/lib64", "../../nvidia/cuda_cupti/lib",
-					    "../../nvidia/cu13/lib", NULL };
+	static const char *const near[] = { ".", "../../cuda_cupti/lib", "../extras/CUPTI/lib64",
+					    "../../../extras/CUPTI/lib64", /* lib64 is a link to targets/x86_64-linux/lib */
+					    "../../nvidia/cuda_cupti/lib", "../../nvidia/cu13/lib", NULL };
 	const char *slash = strrchr(library, '/');
 
 	return slash && try_below(s, library, (size_t)(slash - library), near);
@@ -120,7 +121,7 @@ static bool try_near(struct search *s, const char *library)
 
 static bool try_toolkit(struct search *s, const char *folder)
 {
-	static const char *const inside[] = { "extras/CUPTI/lib64", "lib64", NULL };
+	static const char *const inside[] = { "extras/CUPTI/lib64", "lib64", "lib", NULL };
 
 	return folder && folder[0] == '/' && try_below(s, folder, strlen(folder), inside);
 }

@@ -134,6 +134,8 @@ def test_each_name_is_asked_for_once(tmp_path, program, folder):
 SITE = "lib/python3/site-packages"
 LAYOUTS = {  # the library that the program has, and CUPTI
     "toolkit": ("cuda/lib64/libcudart.so.12", "cuda/extras/CUPTI/lib64/libcupti.so.12"),
+    "toolkit of its installer": ("cuda/targets/x86_64-linux/lib/libcudart.so.12", "cuda/extras/CUPTI/lib64/libcupti.so.12"),
+    "toolkit of the system's packages": ("cuda/targets/x86_64-linux/lib/libcudart.so.12", "cuda/targets/x86_64-linux/lib/libcupti.so.12"),
     "wheels of 12": (f"{SITE}/nvidia/cuda_runtime/lib/libcudart.so.12", f"{SITE}/nvidia/cuda_cupti/lib/libcupti.so.12"),
     "wheels of 13": (f"{SITE}/nvidia/cu13/lib/libcudart.so.13", f"{SITE}/nvidia/cu13/lib/libcupti.so.13"),
     "in PyTorch": (f"{SITE}/torch/lib/libtorch_cuda.so", f"{SITE}/torch/lib/libcupti.so.12"),
@@ -154,11 +156,14 @@ def test_near_what_the_program_has(tmp_path, layout):
     else:
         put(theirs, PROGRAMS / "double-empty.so")
         program = "double-driver-program"
+    if "targets" in str(theirs):
+        (tmp_path / "cuda" / "lib64").symlink_to("targets/x86_64-linux/lib")
+        theirs = tmp_path / "cuda" / "lib64" / theirs.name
     Search(tmp_path, program, LD_PRELOAD=theirs).check_found(cupti)
 
 
 @pytest.mark.parametrize("variable", ["CUDA_HOME", "CUDA_PATH"])
-@pytest.mark.parametrize("inside", ["extras/CUPTI/lib64", "lib64"])
+@pytest.mark.parametrize("inside", ["extras/CUPTI/lib64", "lib64", "lib"])
 def test_a_toolkit_that_the_environment_names(tmp_path, variable, inside):
     cupti = put(tmp_path / "toolkit" / inside / "libcupti.so.13", double("cupti-13.0"))
     Search(tmp_path, "double-driver-program", **{"CUDA_HOME": "", variable: tmp_path / "toolkit"}).check_found(cupti)
