@@ -5,9 +5,11 @@
  * And one that is newer than the driver refuses to work.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cuda/cuda.h"
@@ -73,13 +75,43 @@ static bool try_name(struct search *s, const char *name)
 	return true;
 }
 
+static bool has_all_parts(int fd, const ElfW(Ehdr) *header, off_t size)
+{
+	ElfW(Phdr) part;
+
+	for (unsigned i = 0; i < header->e_phnum; i++) {
+		if (pread(fd, &part, sizeof part, (off_t)(header->e_phoff + i * sizeof part)) != (ssize_t)sizeof part)
+			return false;
+		if (part.p_type == PT_LOAD && (part.p_filesz > (uint64_t)size || part.p_offset > (uint64_t)size - part.p_filesz))
+			return false;
+	}
+	return true;
+}
+
+/* A library that was cut short, as by a full disk, kills who loads it, and a pipe makes him wait. */
+static bool is_whole(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	ElfW(Ehdr) header;
+	struct stat st;
+	bool whole;
+
+	if (fd < 0)
+		return false;
+	whole = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+		memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_phentsize == sizeof(ElfW(Phdr)) &&
+		has_all_parts(fd, &header, st.st_size);
+	close(fd);
+	return whole;
+}
+
 static bool try_in(struct search *s, const char *folder, const char *name)
 {
 	char path[2 * PATH_LIMIT];
 
 	if (!name[0] || !folder)
 		return name[0] && try_name(s, name);
-	if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path || access(path, R_OK) != 0)
+	if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path || !is_whole(path))
 		return false;
 	return try_name(s, path);
 }

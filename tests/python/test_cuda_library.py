@@ -284,6 +284,8 @@ SPOILT = {
     "a link that leads nowhere": lambda path: path.symlink_to("gone"),
     "a link to itself": lambda path: path.symlink_to(path.name),
     "of 32 bits": of_32_bits,
+    "a pipe": os.mkfifo,
+    "cut short": lambda path: path.write_bytes(double("cupti-13.0").read_bytes()[:5000]),
     "of another machine": of_another_machine,
 }
 NAMES = ("libcupti.so.13", "libcupti.so.12", "libcupti.so")
@@ -303,9 +305,9 @@ def test_what_is_no_library(tmp_path, how):
     Search(tmp_path, "double-driver-program", CUDA_HOME=tmp_path / "spoilt", CUDA_PATH=tmp_path / "toolkit").check_found(cupti)
 
 
-@pytest.mark.parametrize("how", SPOILT)
+@pytest.mark.parametrize("how", sorted(set(SPOILT) - {"a pipe", "cut short"}))
 def test_what_is_no_library_where_the_loader_looks(tmp_path, how):
-    """There it is the loader that passes it over."""
+    """There it is the loader that passes it over; a pipe or a piece of a library would stop any program that has it on its path."""
     spoil(tmp_path / "spoilt", how)
     Search(tmp_path, "double-driver-program", tmp_path / "spoilt").check_unharmed(NOT_FOUND)
 
