@@ -57,7 +57,7 @@ void on_api_exit(struct api_call *call)
 			write_call(client, call);
 }
 
-void on_sync_end(const struct sync_info *info, const uint64_t began[CLIENT_MAX])
+void on_sync_end(struct sync_info *info, const uint64_t began[CLIENT_MAX])
 {
 	struct record r;
 
@@ -80,6 +80,8 @@ void on_sync_end(const struct sync_info *info, const uint64_t began[CLIENT_MAX])
 		PUT(r, SYNC, cudaEventId, info->event);
 		PUT(r, SYNC, cudaEventSyncId, info->event_sync);
 		PUT(r, SYNC, returnValue, info->result);
+		info->record_start = began[client - clients];
+		info->record_end = end;
 		record_end();
 	}
 }

@@ -136,7 +136,7 @@ void on_api_exit(struct api_call *call);
 void on_resource(const struct resource_info *info);
 void on_memory(const struct memory_info *info);
 void on_pool(const struct pool_info *info);
-void on_sync_end(const struct sync_info *info, const uint64_t began[CLIENT_MAX]);
+void on_sync_end(struct sync_info *info, const uint64_t began[CLIENT_MAX]);
 void on_overhead(const struct overhead_info *info);
 void write_overhead(struct client *client, uint32_t kind, uint64_t start, uint64_t end, const struct overhead_info *info);
 void write_environment(struct client *client);

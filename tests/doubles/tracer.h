@@ -91,6 +91,7 @@ struct sync_info {
 	int result;
 	CUcontext handle;
 	CUstream stream_handle;
+	uint64_t record_start, record_end;      /* as in the last record */
 };
 
 struct overhead_info {
@@ -111,7 +112,7 @@ struct tracer {
 	void (*memory)(const struct memory_info *info);
 	void (*pool)(const struct pool_info *info);
 	void (*sync_begin)(uint64_t began[CLIENT_MAX]);
-	void (*sync_end)(const struct sync_info *info, const uint64_t began[CLIENT_MAX]);
+	void (*sync_end)(struct sync_info *info, const uint64_t began[CLIENT_MAX]);
 	void (*overhead)(const struct overhead_info *info);
 	bool serialize;                 /* one kernel at a time (activity kind KERNEL) */
 	bool whole_graphs;              /* a graph is one operation (activity kind GRAPH_TRACE) */

@@ -160,13 +160,15 @@ void sync_begin(struct sync_note *note, uint32_t type, struct CUctx_st *context,
 int sync_end(struct sync_note *note, int result)
 {
 	static const char *const types[] = { "", "event", "stream_wait", "stream", "context" };
+	uint64_t end = now_ns();
 
 	note->info.result = result;
-	truth("\"what\":\"sync\",\"type\":\"%s\",\"correlation\":%u,\"context\":%u,\"stream\":%u,\"event\":%u,\"event_sync\":%llu,\"result\":%d,"
-		"\"start\":%llu,\"end\":%llu", types[note->info.type], note->info.correlation, note->info.context, note->info.stream,
-		note->info.event, (unsigned long long)note->info.event_sync, result, (unsigned long long)note->start,
-		(unsigned long long)now_ns());
 	EACH_TRACER(tracer)
 		tracer->sync_end(&note->info, note->began[tracer->slot]);
+	truth("\"what\":\"sync\",\"type\":\"%s\",\"correlation\":%u,\"context\":%u,\"stream\":%u,\"event\":%u,\"event_sync\":%llu,\"result\":%d,"
+		"\"start\":%llu,\"end\":%llu,\"record_start\":%llu,\"record_end\":%llu", types[note->info.type], note->info.correlation,
+		note->info.context, note->info.stream, note->info.event, (unsigned long long)note->info.event_sync, result,
+		(unsigned long long)note->start, (unsigned long long)end, (unsigned long long)note->info.record_start,
+		(unsigned long long)note->info.record_end);
 	return result;
 }
