@@ -28,8 +28,8 @@ REENTRY, NAMES, UNSEEN = 4, 5, 9
 class Recording:
     """How the program ended and what the trace holds; what must hold for every trace has been checked."""
 
-    def __init__(self, status, out, trace):
-        self.status, self.out, self.trace = status, out, trace
+    def __init__(self, status, out, trace, path):
+        self.status, self.out, self.trace, self.path = status, out, trace, path
         self.events = [event for event in trace.events if event.kind != LOST]
         self.losses = [event for event in trace.events if event.kind == LOST]
 
@@ -86,7 +86,7 @@ def record(folder, *command, options=(), program=WORKLOAD):
     path = Path(folder) / "trace.sbt"
     status, out = run_to_end([INFERSCOPE, "run", "--trace", path, *options, "--", program, *map(str, command)])
     trace = sbt.read(path)
-    recording = Recording(status, out, trace)
+    recording = Recording(status, out, trace, path)
     info = trace.info
     assert trace.violations == [] and trace.damage == []
     assert info["complete"] is True

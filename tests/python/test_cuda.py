@@ -12,13 +12,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
 
 import sbt
+from analysis import analyze
 from recording import BUILD, INFERSCOPE, PATIENCE, record
+from test_gpu_clocks import device_times
 from toolkits import without_cupti
 
 DOUBLES = BUILD / "tests" / "doubles"
@@ -139,6 +141,22 @@ class Run:
             it = true[event.correlation, event.time]
             assert abs(self.trace.ns(event.time) - it["start"]) < bound
             assert abs(self.trace.ns(event.time + event.duration) - it["end"]) < bound
+
+    def check_stated_bounds(self):
+        """Of each device: in the timeline, on the clocks that were fitted, all of its work is within what the analysis says of them."""
+        seen, true, off = defaultdict(list), defaultdict(list), defaultdict(list)
+        for _, correlation, stream, _, begin, end in device_times(self.recording.path):
+            seen[correlation, stream].append((begin, end))
+        for it in self.truth:
+            if it["what"] in WORK:
+                true[it["correlation"], it["stream"]].append((it["start"], it["end"], it["device"]))
+        assert set(seen) == set(true)
+        for key, pieces in true.items():
+            for shown, (begin, end, device) in zip(sorted(seen[key]), sorted(pieces), strict=True):  # those of a graph follow each other
+                off[device] += [abs(shown[0] - begin) / 1000, abs(shown[1] - end) / 1000]
+        clocks = {clock["device_id"]: clock for clock in analyze(self.recording.path)["clock"] if "device_id" in clock}
+        assert {device: max(errors) <= clocks[device]["error_us"] for device, errors in off.items()} == dict.fromkeys(clocks, True)
+        assert all(clock["error_us"] == clock["assumed_error_us"] for clock in clocks.values())
 
     def check_calls(self):
         sure, unsure = self.true_calls()
@@ -369,10 +387,16 @@ def operations(run):
                    if it["what"] in WORK | {"event", "sync"} and it.get("result", 0) == 0)
 
 
-def test_100000_operations(tmp_path):
-    """Of all kinds: each is there once, at its time."""
-    run = Run(tmp_path, "double-mixed", 100000, DOUBLE_DEVICES=2)
-    run.check()
+@pytest.mark.parametrize("fault", [{}, {"DOUBLE_FAULT": "no_timestamp_callback"}], ids=["our clock", "CUPTI's clock"])
+def test_100000_operations(tmp_path, fault):
+    """Of all kinds: each is there once, at its time, and not farther from it than is said."""
+    run = Run(tmp_path, "double-mixed", 100000, DOUBLE_DEVICES=2, DOUBLE_CLOCK_PPM=50, **fault)
+    if fault:
+        assert (run.recording.status, run.recording.out, run.recording.losses) == (0, "ok\n", [])
+        run.check_times_of_syncs()
+    else:
+        run.check()
+    run.check_stated_bounds()
     count = operations(run)
     assert sum(count.values()) >= 100000
     assert {key: number > 1000 for key, number in count.items()} == {

@@ -25,6 +25,12 @@ WORK = {"kernel", "copy", "set"}
 doubles = pytest.mark.skipif(not (DOUBLES / "driver").is_dir() or not TIMES.exists(), reason="the doubles have not been built")
 
 
+def device_times(trace):
+    """Of each piece of launched work: pid, correlation, stream, and when its launch began, it began and it ended."""
+    lines = subprocess.run([TIMES, trace], check=True, capture_output=True, text=True).stdout.splitlines()
+    return [tuple(map(int, line.split())) for line in lines]
+
+
 class Run:
     """A program on the doubles: its true times, those of the timeline, and what the analysis says of its clocks."""
 
@@ -36,8 +42,7 @@ class Run:
         self.trace = folder / "trace.sbt"
         with open(folder / "truth", encoding="utf-8") as file:
             self.truth = {it["correlation"]: it for it in map(json.loads, file) if it["what"] in WORK}
-        lines = subprocess.run([TIMES, self.trace], check=True, capture_output=True, text=True).stdout.splitlines()
-        self.times = [tuple(map(int, line.split())) for line in lines]
+        self.times = device_times(self.trace)
         self.result = analyze(self.trace)
         self.clocks = [clock for clock in self.result["clock"] if "device_id" in clock]
         self.checks = {check["name"]: check for check in self.result["integrity"]["checks"]}
