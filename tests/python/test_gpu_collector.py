@@ -581,7 +581,7 @@ def run_cuda(script, folder, cupti="cupti-12.9", python=sys.executable, before=(
 
 
 def check_cuda(told, truth):
-    """Every kernel of the truth once, on its device and for as long; launches before."""
+    """Every kernel of the truth once, on its device, when it was and for as long; between launches and waits."""
     stats, kernels = told["stats"], of_kind(told["events"], "gpu_kernel")
     assert stats["kernels"] == len(truth), stats["warnings"]
     assert (stats["events_lost"], stats["errors"]) == (0, 0)
@@ -589,8 +589,13 @@ def check_cuda(told, truth):
         assert kernel["end_ns"] - kernel["start_ns"] == pytest.approx(true["end"] - true["start"], abs=20_000)
         assert (kernel["device_id"], kernel["name"]) == (true["device"], "busy_250us")
         assert (kernel["grid_dim"], kernel["block_dim"]) == ([8, 1, 1], [128, 1, 1])
-    launches = {event.get("correlation_id"): event for event in of_kind(told["events"], "runtime_call")}
+    calls = of_kind(told["events"], "runtime_call")
+    launches = {event.get("correlation_id"): event for event in calls}
     assert all(launches[kernel["correlation_id"]]["name"] == "cuLaunchKernel" for kernel in kernels)
+    waited = max((call["end_ns"] for call in calls if call["name"] == "cuCtxSynchronize"), default=float("inf"))
+    assert all(launches[kernel["correlation_id"]]["start_ns"] <= kernel["start_ns"] and kernel["end_ns"] <= waited for kernel in kernels)
+    begins = [kernel["start_ns"] - true["start"] for kernel, true in zip(kernels, sorted(truth, key=lambda true: true["start"]))]
+    assert max(begins) - min(begins) < 80_000
     return stats
 
 
@@ -623,7 +628,9 @@ def test_every_python(tmp_path, python):
     assert check_cuda(told, truth)["warnings"] == []
 
 
-def test_cuda_a_second_time(tmp_path):
+@pytest.mark.parametrize("variables", [{}, {"DOUBLE_FAULT": "second_registration=1000"}], ids=str)
+def test_cuda_a_second_time(tmp_path, variables):
+    """Whoever gives CUPTI a clock for each recording may find a day added to times in later ones."""
     told, truth = run_cuda("""
     with collector:
         check(cuda.cuInit(0))
@@ -633,7 +640,7 @@ def test_cuda_a_second_time(tmp_path):
     buffer.clear()
     with collector:
         device.work(3)
-    """, tmp_path)
+    """, tmp_path, **variables)
     assert check_cuda(told, truth[-3:])["doors"]["cuda"] == "open"
 
 
@@ -650,7 +657,10 @@ THREAD = """
 
 
 @pytest.mark.parametrize("cupti, variables", [("cupti-11.8", {}), ("cupti-13.4", {"INFERSCOPE_CUDA_SHARE": "1"}),
-                                              ("cupti-12.9", {"DOUBLE_FAULT": "no_timestamp_callback"})], ids=str)
+                                              ("cupti-12.9", {"DOUBLE_FAULT": "no_timestamp_callback"}),
+                                              ("cupti-13.0", {"DOUBLE_FAULT": "second_registration=1000"}),
+                                              ("cupti-13.4", {"INFERSCOPE_CUDA_SHARE": "1", "DOUBLE_FAULT": "second_registration=1000"})],
+                         ids=str)
 def test_cuda_rests_between_two_recordings(tmp_path, cupti, variables):
     """CUPTI makes no records then, and our thread sleeps; contexts that are made meanwhile are known later."""
     told, kernels = run_cuda(THREAD + """
