@@ -97,6 +97,7 @@ bool cuda_library_load(unsigned skip, char *ret_why, size_t size);
 
 /* ---- subscriber.c ---- */
 
+#define CUPTI_INSUFFICIENT_PRIVILEGES 35
 #define CUPTI_ANOTHER_SUBSCRIBER 39
 
 /* CUPTI's answer; and when it is that there is another one, who that is, as far as it says. */

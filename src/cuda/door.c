@@ -66,14 +66,18 @@ bool cuda_is_ours(void)
 
 /* ---- What CUPTI tells ----------------------------------------------------------------- */
 
+/* Tracing needs no rights from CUDA 10.2 on, but older drivers and some systems keep it to administrators. */
+#define ON_RIGHTS ": run it as root (CAP_SYS_ADMIN), or load the driver with NVreg_RestrictProfilingToAdminUsers=0"
+
 /* For people: the number, and its name where CUPTI has one. */
 static void say_result(char *text, size_t size, const char *what, int result)
 {
+	const char *advice = result == CUPTI_INSUFFICIENT_PRIVILEGES ? ON_RIGHTS : "";
 	const char *name = NULL;
 
 	if (!cuda_cupti.result_text || cuda_cupti.result_text(result, &name) != 0 || !name)
 		name = "no name for it";
-	snprintf(text, size, "%s of CUPTI failed with %d (%s)", what, result, name);
+	snprintf(text, size, "%s of CUPTI failed with %d (%s)%s", what, result, name, advice);
 }
 
 /* Without kernels there is nothing to record; without another kind the rest is. */

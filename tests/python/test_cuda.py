@@ -579,13 +579,29 @@ def test_cut_records_are_counted(tmp_path):
 
 
 @pytest.mark.parametrize("fault, reason", [
-    ("subscribe_39", "another profiler"), ("cupti_error=15", "15"), ("cupti_error=999", "999")])
+    ("subscribe_39", "another profiler"), ("cupti_error=15", "15"), ("cupti_error=999", "999"), ("cupti_error=35", "35")])
 def test_standing_down(tmp_path, fault, reason):
     run = Run(tmp_path, "double-driver-program", DOUBLE_DEVICES=1, DOUBLE_FAULT=fault)
     assert (run.recording.status, run.recording.out) == (0, "ok\n")
     assert run.events(KERNEL, CALL) == [] and run.recording.losses == []
     note, = run.trace.info["notes"]
     assert note.startswith("cuda: ") and reason in note
+    assert ("NVreg_" in note) == (reason == "35")
+
+
+def test_rights_that_are_missing(tmp_path):
+    """One warning and one line of the report, which say what to do."""
+    env, *rest = command(tmp_path, "double-driver-program", DOUBLE_DEVICES=1, DOUBLE_FAULT="cupti_error=35")
+    done = subprocess.run([INFERSCOPE, "run", "--trace", tmp_path / "trace.sbt", "--report", tmp_path / "report.json", "--", env, *rest],
+                          capture_output=True, text=True, check=True, timeout=PATIENCE)
+    why = ("cuptiSubscribe of CUPTI failed with 35 (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES): run it as root (CAP_SYS_ADMIN), or load the driver "
+           "with NVreg_RestrictProfilingToAdminUsers=0; this is an analysis of the CPU alone")
+    warning, = (line for line in done.stderr.splitlines() if line.startswith("inferscope: ") and "CUPTI" in line)
+    assert f"and what its GPUs do is not recorded: {why}" in warning
+    result = json.loads((tmp_path / "report.json").read_text())
+    check, = (check for check in result["integrity"]["checks"] if check["name"] == "gpu_recording")
+    assert f"and what its GPUs did was not recorded: {why}" in check["detail"]
+    assert check["status"] == "warning" and done.stdout == "ok\n" and result["devices"] == []
 
 
 @pytest.mark.parametrize("kind, what, missing", [
