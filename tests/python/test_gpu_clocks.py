@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -31,14 +32,18 @@ def device_times(trace):
     return [tuple(map(int, line.split())) for line in lines]
 
 
+def on_doubles(folder, program, *arguments, release="13.0", **settings):
+    """Records it, with the doubles in its path and not in ours."""
+    paths = ":".join(str(DOUBLES / name) for name in ("driver", "cudart-13", f"cupti-{release}"))
+    settings = {"LD_LIBRARY_PATH": paths, "DOUBLE_TRUTH": folder / "truth", "CUDA_HOME": "/nowhere", **settings}
+    return record(folder, *(f"{key}={value}" for key, value in settings.items()), program, *map(str, arguments), program="/usr/bin/env")
+
+
 class Run:
     """A program on the doubles: its true times, those of the timeline, and what the analysis says of its clocks."""
 
-    def __init__(self, folder, program, *arguments, release="13.0", **settings):
-        paths = ":".join(str(DOUBLES / name) for name in ("driver", "cudart-13", f"cupti-{release}"))
-        settings = {"LD_LIBRARY_PATH": paths, "DOUBLE_TRUTH": folder / "truth", "CUDA_HOME": "/nowhere", **settings}
-        record(folder, *(f"{key}={value}" for key, value in settings.items()), DOUBLES / "programs" / program, *map(str, arguments),
-               program="/usr/bin/env")
+    def __init__(self, folder, program, *arguments, **settings):
+        on_doubles(folder, DOUBLES / "programs" / program, *arguments, **settings)
         self.trace = folder / "trace.sbt"
         with open(folder / "truth", encoding="utf-8") as file:
             self.truth = {it["correlation"]: it for it in map(json.loads, file) if it["what"] in WORK}
@@ -135,6 +140,35 @@ def test_reports_show_the_bound(tmp_path):
         text = inferscope("analyze", run.trace, "--format", form, "--output", "-").stdout.decode()
         (line,) = [line for line in text.splitlines() if "clock of device 0: " in line]
         assert "within" in line and f"(method {clock['method']}, jumps 0)" in line
+
+
+NO_WAITS = """
+import ctypes, time
+cuda = ctypes.CDLL("libcuda.so.1")
+context, module, kernel = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+assert not cuda.cuInit(0)
+assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+assert not cuda.cuCtxSetCurrent(context)
+assert not cuda.cuModuleLoadData(ctypes.byref(module), b"")
+assert not cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"busy_1us")
+for _ in range(20):
+    assert not cuda.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, None, None, None)
+time.sleep(0.1)
+"""
+
+
+@doubles
+def test_a_clock_that_nothing_bounds_gets_the_margin(tmp_path):
+    """Nobody waits for the device, so that its times have one side only."""
+    on_doubles(tmp_path, sys.executable, "-S", "-c", NO_WAITS)
+
+    for margin, said in ((None, "1.0 ms"), ("250", "250.0 us"), ("3000", "3.0 ms")):
+        environment = {**os.environ, **({"INFERSCOPE_SYNC_ERROR_MARGIN_US": margin} if margin else {})}
+        result = json.loads(inferscope("analyze", tmp_path / "trace.sbt", "--format", "json", "--output", "-", env=environment).stdout)
+        (clock,) = [clock for clock in result["clock"] if "device_id" in clock]
+        assert (clock["method"], clock["error_us"], clock["assumed_error_us"]) == ("causality", None, int(margin or 1000))
+        (check,) = [check for check in result["integrity"]["checks"] if check["name"] == "clock_sync"]
+        assert check["status"] == "note" and f": {said}, the margin (sync_error_margin_us), is taken" in check["detail"]
 
 
 def test_opencl_pairs(tmp_path):

@@ -504,18 +504,20 @@ static void assert_check(const struct analysis *a, const char *name, enum check_
 	assert_non_null(strstr(check->detail, words));
 }
 
-static struct analysis *sim_analyze(struct sim *s)
+static struct analysis *sim_analyze(struct sim *s, const int64_t *margin)
 {
+	struct analysis_options options = { .clock_margin = margin };
 	struct analysis *a = NULL;
 	struct error err = { 0 };
 
-	assert_int_equal(analysis_run(&a, s->w.t, NULL, &err), 0);
+	assert_int_equal(analysis_run(&a, s->w.t, margin ? &options : NULL, &err), 0);
 	return a;
 }
 
 static void checks(void **state)
 {
 	struct sim *s = calloc(1, sizeof *s);
+	const int64_t margin = 250 * US;
 	struct analysis *a;
 
 	(void)state;
@@ -523,7 +525,7 @@ static void checks(void **state)
 	sim_open(s, 2, set_back);
 	sim_run(s, 8000);
 	world_build(&s->w);
-	a = sim_analyze(s);
+	a = sim_analyze(s, NULL);
 	assert_check(a, "gpu_work_before_launch", CHECK_WARN, "of 8000 launched pieces of device work 1479 were moved, by 5.0 ms at most");
 	assert_check(a, "clock_sync", CHECK_OK, "all clocks are known within 40.1 us");
 	assert_int_equal(a->verdict, VERDICT_DEGRADED);
@@ -534,16 +536,20 @@ static void checks(void **state)
 	s->every = 0;
 	sim_run(s, 1000);
 	world_build(&s->w);
-	a = sim_analyze(s);
+	a = sim_analyze(s, NULL);
 	assert_check(a, "gpu_work_before_launch", CHECK_OK, "0 of 1000");
 	assert_check(a, "clock_sync", CHECK_NOTE, "no calls are known that waited for its work: 1.0 ms, the margin (sync_error_margin_us), is taken");
 	assert_true(analysis_clock_error(a, clock_of_device(s->w.t, 0)) == MS);
+	analysis_free(a);
+	a = sim_analyze(s, &margin);
+	assert_check(a, "clock_sync", CHECK_NOTE, "no calls are known that waited for its work: 250.0 us, the margin (sync_error_margin_us), is taken");
+	assert_true(analysis_clock_error(a, clock_of_device(s->w.t, 0)) == margin);
 	analysis_free(a);
 	world_close(&s->w);
 
 	sim_open_spoilt(s, 20);
 	world_build(&s->w);
-	a = sim_analyze(s);
+	a = sim_analyze(s, NULL);
 	assert_check(a, "gpu_work_before_launch", CHECK_WARN, "75 more were wrong by themselves");
 	analysis_free(a);
 	world_close(&s->w);
