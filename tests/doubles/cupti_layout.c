@@ -22,6 +22,13 @@ static const struct { int kind, since, size; } sizes[] = {
 	{ KIND_JIT, 1108, 64 }, { KIND_JIT, 1204, 72 }, { KIND_DEVICE_GRAPH_TRACE, 1208, 56 }, { KIND_MEM_DECOMPRESS, 1208, 64 },
 	{ KIND_CC_ROTATION, 1209, 32 }, { KIND_GRAPH_HOST_NODE, 1301, 56 }, { KIND_CTX_SWITCH, 1301, 24 }, { KIND_HOST_LAUNCH, 1301, 48 },
 	{ KIND_GREEN_CONTEXT, 1302, 168 }, { KIND_GREEN_CONTEXT, 1304, 304 },
+	/* Of no release: all that somebody may read has grown, each by something else, and there are kinds that nobody knows. */
+	{ KIND_MEMCPY, LAYOUT_FUTURE, 152 }, { KIND_MEMSET, LAYOUT_FUTURE, 128 }, { KIND_KERNEL, LAYOUT_FUTURE, 320 },
+	{ KIND_DRIVER, LAYOUT_FUTURE, 56 }, { KIND_RUNTIME, LAYOUT_FUTURE, 56 }, { KIND_DEVICE, LAYOUT_FUTURE, 240 },
+	{ KIND_CONTEXT, LAYOUT_FUTURE, 64 }, { KIND_NAME, LAYOUT_FUTURE, 48 }, { KIND_OVERHEAD, LAYOUT_FUTURE, 72 },
+	{ KIND_ENVIRONMENT, LAYOUT_FUTURE, 80 }, { KIND_MEMCPY2, LAYOUT_FUTURE, 136 }, { KIND_CUDA_EVENT, LAYOUT_FUTURE, 96 },
+	{ KIND_SYNCHRONIZATION, LAYOUT_FUTURE, 104 }, { KIND_MEMORY2, LAYOUT_FUTURE, 168 }, { KIND_MEMORY_POOL, LAYOUT_FUTURE, 120 },
+	{ KIND_NEW, LAYOUT_FUTURE, 48 }, { KIND_FAR, LAYOUT_FUTURE, 72 },
 };
 
 size_t layout_size(int release, int kind)
@@ -41,6 +48,7 @@ uint32_t layout_version(int release)
 	static const struct { int release; uint32_t version; } versions[] = {
 		{ 1107, 17 }, { 1108, 18 }, { 1200, 18 }, { 1201, 18 }, { 1202, 20 }, { 1203, 21 }, { 1204, 22 }, { 1205, 23 }, { 1206, 24 },
 		{ 1208, 26 }, { 1209, 28 }, { 1300, 130001 }, { 1301, 130101 }, { 1302, 130202 }, { 1303, 130301 }, { 1304, 130401 },
+		{ LAYOUT_FUTURE, 130901 },
 	};
 
 	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++)

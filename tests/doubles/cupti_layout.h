@@ -13,8 +13,13 @@ enum activity_kind {
 	KIND_EXTERNAL_CORRELATION = 39, KIND_NVLINK = 40, KIND_MEMORY = 45, KIND_INTERNAL_LAUNCH_API = 48, KIND_MEMORY2 = 49,
 	KIND_MEMORY_POOL = 50, KIND_GRAPH_TRACE = 51, KIND_JIT = 52, KIND_DEVICE_GRAPH_TRACE = 53, KIND_MEM_DECOMPRESS = 54,
 	KIND_CC_ROTATION = 55, KIND_GRAPH_HOST_NODE = 56, KIND_CTX_SWITCH = 57, KIND_HOST_LAUNCH = 58, KIND_GREEN_CONTEXT = 59,
-	KIND_COUNT = 64
+	KIND_COUNT = 64,
+	KIND_NEW = 61, KIND_FAR = 70            /* of LAYOUT_FUTURE */
 };
+
+/* The latest release that there is, and one that there is not: see the table of sizes. */
+#define LAYOUT_LATEST 1304
+#define LAYOUT_FUTURE 1309
 
 /* 0 when the release has no such kind (or the double does not know it). */
 size_t layout_size(int release, int kind);

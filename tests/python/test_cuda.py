@@ -25,7 +25,7 @@ from toolkits import without_cupti
 
 DOUBLES = BUILD / "tests" / "doubles"
 PROGRAMS = DOUBLES / "programs"
-RELEASES = ("11.8", "12.1", "12.4", "12.6", "12.9", "13.0", "13.2", "13.4")
+RELEASES = ("11.7", "11.8", "12.1", "12.4", "12.6", "12.9", "13.0", "13.2", "13.4")
 BOUND_NS = 20000
 SHORT_NS = 10000  # queries below this are left out
 KERNEL, H2D, D2H, D2D, MEMSET, SYNC, CALL, ALLOC, FREE, PAIR = 11, 12, 13, 14, 15, 16, 10, 7, 8, 20
@@ -305,6 +305,21 @@ def test_compiled_program(tmp_path):
 def test_releases_in_between(tmp_path, release):
     file = {"12": "12.9", "13": "13.4"}[release[:2]]
     Run(tmp_path, "double-driver-program", release=file, DOUBLE_DEVICES=2, DOUBLE_CUPTI=release).check()
+
+
+@pytest.mark.parametrize("settings", [{}, {"INFERSCOPE_CUDA_SHARE": 1}], ids=str)
+@pytest.mark.parametrize("program", ["double-driver-program", "double-runtime-program"])
+def test_a_release_that_is_not_there_yet(tmp_path, program, settings):
+    """Records are longer than any that we know, and between them are some of kinds that nobody does: what is known is read right."""
+    run = Run(tmp_path, program, release="13.4", DOUBLE_DEVICES=2, DOUBLE_CUPTI="13.9", **settings)
+    run.check()
+    for kind, what in ((ALLOC, "alloc"), (FREE, "release")):
+        true = Counter((it["address"], it["bytes"], it["device"]) for it in run.truth if it["what"] == what)
+        assert Counter((event.pointer, event.bytes, run.device(event)) for event in run.events(kind)) == true and true
+    devices = {device["index"]: run.trace.strings[device["name"]] for device in run.trace.devices.values()}
+    if program == "double-driver-program":  # of the other, whose threads have buffers of their own, work may come before the name
+        assert devices == {0: "Double GPU", 1: "Double GPU"}
+    assert sorted(devices) == [0, 1]
 
 
 def test_analysis_of_it(tmp_path):
