@@ -159,9 +159,9 @@ static void layer_norm(float *restrict out, const float *restrict in, int rows)
 
 static void softmax(float *scores, int count)
 {
-	float largest = scores[0], sum = 0;
+	float largest = -INFINITY, sum = 0;
 
-	for (int i = 1; i < count; i++)
+	for (int i = 0; i < count; i++)
 		largest = fmaxf(largest, scores[i]);
 	for (int i = 0; i < count; i++)
 		sum += scores[i] = expf(scores[i] - largest);
