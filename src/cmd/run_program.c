@@ -189,7 +189,7 @@ static void print_taken_doors(const char *runtime)
 static int make_variables(const struct config *config, struct variables *variables)
 {
 	static const enum config_key keys[] = { CONFIG_CALLS,  CONFIG_DETAIL,  CONFIG_C_CALLS, CONFIG_OPS,
-						CONFIG_SHAPES, CONFIG_INCLUDE, CONFIG_EXCLUDE };
+						CONFIG_SHAPES, CONFIG_INCLUDE, CONFIG_EXCLUDE, CONFIG_GPU_ARGS };
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0] && rc == 0; i++) {

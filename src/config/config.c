@@ -62,6 +62,8 @@ const struct config_key_info config_keys[CONFIG_KEY_COUNT] = {
 			   "whether threads are looked at from outside: how long they run, queue and are blocked, and for what" },
 	[CONFIG_GPU] = { "gpu", CHOICE(gpus), "INFERSCOPE_GPU", "auto", ANYWHERE,
 			 "how run records what GPUs do (off: not at all; nsys: with Nsight Systems)" },
+	[CONFIG_GPU_ARGS] = { "gpu_args", FLAG, "INFERSCOPE_GPU_ARGS", "false", ANYWHERE,
+			      "whether the arguments of OpenCL kernels are recorded" },
 	[CONFIG_REPORT] = { "report", PATH, "INFERSCOPE_REPORT", "report.md", TRUSTED_ONLY,
 			    "where run writes its report (none: no analysis at the end)" },
 	[CONFIG_COLOR] = { "color", CHOICE(colors), NULL, "auto", ANYWHERE, "when to use colours (auto: on a terminal)" },

@@ -1,5 +1,5 @@
 /*
- * arguments.c - what kernels are called with, where INFERSCOPE_GPU_ARGS asks for it.
+ * arguments.c - what kernels are called with, where the setting gpu_args asks for it.
  *
  * Each launch then carries a map {"arguments": [...]}, an entry for each of
  * them in order:

@@ -684,9 +684,12 @@ def test_thousands_of_commands_that_are_not_in_order(tmp_path):
 
 # ---- Arguments ----
 
-def test_arguments_of_kernels(tmp_path, monkeypatch):
-    monkeypatch.setenv("INFERSCOPE_GPU_ARGS", "1")
-    recording = calls(tmp_path, "arguments")
+@pytest.mark.parametrize("options, value", [(["--gpu-args"], None), ([], "1"), ([], "yes")])
+def test_arguments_of_kernels(tmp_path, monkeypatch, options, value):
+    """By an option, or by the variable in any spelling that a setting may have."""
+    if value:
+        monkeypatch.setenv("INFERSCOPE_GPU_ARGS", value)
+    recording = calls(tmp_path, "arguments", options=options)
     buffer = {"buffer": int(recording.out.split()[1]), "size": 262144}
     assert [msgpack.unpackb(event.metadata) if isinstance(event.metadata, bytes) else event.metadata
             for event in work_of(recording, KERNEL)] == [
@@ -694,7 +697,10 @@ def test_arguments_of_kernels(tmp_path, monkeypatch):
         {"arguments": [buffer, {"size": 4, "value": 1000}]}]
 
 
-def test_no_arguments_unless_asked(tmp_path):
+@pytest.mark.parametrize("value", [None, "off"])
+def test_no_arguments_unless_asked(tmp_path, monkeypatch, value):
+    if value:
+        monkeypatch.setenv("INFERSCOPE_GPU_ARGS", value)
     assert all(event.metadata is None for event in work_of(calls(tmp_path, "arguments"), KERNEL))
 
 
