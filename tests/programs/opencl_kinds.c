@@ -159,6 +159,8 @@ int calls_svm(void)
 	TRY(clEnqueueSVMMemcpy(w.queue, CL_FALSE, b, host, 4002, 0, NULL, NULL));
 	TRY(clEnqueueSVMMap(w.queue, CL_TRUE, CL_MAP_WRITE, b, 8192, 0, NULL, NULL));
 	TRY(clEnqueueSVMUnmap(w.queue, b, 0, NULL, NULL));
+	TRY(clEnqueueSVMMigrateMem(w.queue, 2, (const void *[]){ a, b }, (size_t[]){ 1000, 0 }, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL));
+	TRY(clEnqueueSVMMigrateMem(w.queue, 1, (const void *[]){ a }, NULL, 0, 0, NULL, NULL)); /* all of it, as a size of 0 says, too */
 	TRY(clEnqueueSVMFree(w.queue, 1, &b, NULL, NULL, 0, NULL, NULL));
 	TRY(clFinish(w.queue));
 	printf("sum %d\n", host[0] + host[4000]);

@@ -162,7 +162,12 @@ def test_shared_virtual_memory(tmp_path):
         (MEMSET, "clEnqueueSVMMemFill", 4096, None), (D2D, "clEnqueueSVMMemcpy", 4000, both),
         (D2H, "clEnqueueSVMMemcpy", 4001, kinds(MANAGED, PAGEABLE)),
         (H2D, "clEnqueueSVMMemcpy (non-blocking)", 4002, kinds(PAGEABLE, MANAGED)), (D2H, "clEnqueueSVMMap", 8192, both),
-        (H2D, "clEnqueueSVMUnmap", 8192, both), (SYNC, "clEnqueueSVMFree", None, None)]
+        (H2D, "clEnqueueSVMUnmap", 8192, both), (D2H, "clEnqueueSVMMigrateMem", 1000 + 8192, None),
+        (H2D, "clEnqueueSVMMigrateMem", 4096, None), (SYNC, "clEnqueueSVMFree", None, None)]
+    launches = launch_of(recording)
+    migrated = [event for event in work_of(recording) if recording.name(event) == "clEnqueueSVMMigrateMem"]
+    assert called(recording)["clEnqueueSVMMigrateMem"] == len({event.correlation for event in migrated}) == 2
+    assert all(recording.name(launches[event.correlation]) == "clEnqueueSVMMigrateMem" for event in migrated)
     memory = sorted((event for event in recording.events if event.kind in (ALLOC, FREE)), key=lambda event: event.time)
     assert [(event.kind, recording.name(event), event.bytes) for event in memory] == [(ALLOC, "clSVMAlloc", 4096), (ALLOC, "clSVMAlloc", 8192), (FREE, "clEnqueueSVMFree", 8192),
                       (FREE, "clSVMFree", 4096)]
