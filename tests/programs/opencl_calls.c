@@ -143,6 +143,8 @@ int main(int argc, char **argv)
 		return calls_endless();
 	if (strcmp(what, "surprise") == 0)
 		return calls_surprise();
+	if (strcmp(what, "polled") == 0)
+		return calls_polled(more ? atoi(more) : 0);
 	if (strcmp(what, "unfinished") == 0)
 		return calls_unfinished();
 	if (strcmp(what, "exit") == 0)

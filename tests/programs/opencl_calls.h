@@ -62,6 +62,7 @@ int calls_requests(int count);
 int calls_children(const char *self);
 int calls_endless(void);
 int calls_surprise(void);
+int calls_polled(int shorter);
 int calls_unfinished(void);
 int calls_exit(void);
 int calls_arguments(void);

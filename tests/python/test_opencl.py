@@ -653,6 +653,19 @@ def test_killed_when_kernels_take_longer_than_before(tmp_path):
     assert ended <= len(long) <= ended + 1
 
 
+@pytest.mark.parametrize("shorter", [0, 300])
+def test_killed_when_it_has_only_looked(tmp_path, shorter):
+    """Hundreds of kernels are on their way, and nobody waits for any: what was seen to have ended 2 ms ago is there, once."""
+    recording = record(tmp_path, "polled", shorter, program=CALLS)
+    assert recording.status == 128 + signal.SIGKILL and recording.losses == []
+    ended = int(recording.out.split()[1])
+    kernels = [event for event in work_of(recording, KERNEL) if 200 <= event.grid_x < 600]
+    assert {recording.name(event) for event in kernels} == {"work"}
+    assert [event.grid_x for event in kernels] == list(range(200, 200 + len(kernels)))
+    assert 200 <= ended <= len(kernels) <= 400
+    assert median(event.duration for event in kernels) > 50e-6 * recording.trace.clocks[0]["rate"]  # several never share a callback
+
+
 def test_killed_with_an_unordered_queue(tmp_path):
     """One command waits for ever; those after it have ended."""
     trace, _ = killed(tmp_path, "unfinished", until=lambda line: "waiting" in line)
