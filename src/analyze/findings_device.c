@@ -310,7 +310,7 @@ static int find_late_host(struct parts *p)
 	int rc = collect(p, 1u << IDLE_HOST_LATE, &late), rc2 = collect(p, 1u << IDLE_HOST_LATE | 1u << IDLE_LAUNCH_LATENCY, &both);
 	const struct place_time *first = late.places.count ? &late.places.places[0] : NULL;
 	double rate, small = short_work(p, &rate), all;
-	bool once = happens_once(&late), function = !once && first && late.own > late.places.time / 2;
+	bool once = happens_once(&late) && happens_once(&both), function = !once && first && late.own > late.places.time / 2;
 
 	rc = rc ? rc : rc2;
 	f.kind = once ? "startup" : function ? "cpu_computation" : "kernel_launch";

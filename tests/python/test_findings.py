@@ -189,6 +189,19 @@ def test_something_that_is_done_once(answer):
     assert finding["kind"] == "startup"
 
 
+def test_a_host_that_was_late_a_few_times_among_many_launches(answer):
+    """Three gaps are most of what the host was late, and next to nothing of what the device waited for launches."""
+    def step(made, at):
+        made.op("aten::add", at - 60, 45)
+        made.kernel("add_kernel", at - 50, at, 5)  # was launched while the one before it ran, and starts 45 us after it
+    made = loop(400, 50, step)
+    for i in range(8):
+        late = 200 if i < 3 else 5
+        made.kernel("add_kernel", 20_000 + 400 * i + late, 20_000 + 400 * i + late + 2, 395 - late)
+    finding, _ = first(answer(made))
+    assert finding["kind"] == "kernel_launch"
+
+
 def test_poor_traces_are_trusted_less(answer):
     def step(made, at):
         made.host("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at, 400)
