@@ -267,7 +267,12 @@ static bool next(struct walk *w, struct record *ret, unsigned *ret_kind)
 	} else { /* one that we do not read: how long it is, is known when there is another one */
 		ret->size = 0;
 		rc = cuda_next_record(w->data + w->at, w->valid - w->at, &after);
-		w->at = rc == 0 ? (size_t)((uint8_t *)after - w->data) : w->valid;
+		if (rc == 0)
+			w->at = (size_t)((uint8_t *)after - w->data);
+		else if (rc == CUPTI_NO_MORE)
+			w->at = w->valid;
+		else
+			(void)find_next(w);
 	}
 	return true;
 }
@@ -340,22 +345,27 @@ static void ask_dropped(void *context, uint32_t stream)
 		gpu_count_lost(dropped);
 }
 
-/* What stays with CUPTI, since something in it still runs: an heir could not ask what its kernels are called.  They are written at
- * the same time, so that anything may be there. */
-static void learn_names(struct runtime_thread *t)
+/* They are written at the same time, so that anything may be there. */
+void cuda_buffers_look_outside(struct runtime_thread *t, void (*see)(struct runtime_thread *t, struct record r, unsigned kind))
 {
 	struct record r;
 
-	for (uint32_t i = 0; i < buffers && i < FEW; i++) {
+	for (uint32_t i = 0; i < buffers && i < FEW && !cuda_door->inherited; i++) {
 		struct place *p = &places[i];
 		size_t size = p->size < FEW_SIZE ? p->size : FEW_SIZE;
 
 		if (atomic_load_explicit(&p->state, memory_order_acquire) != PLACE_OUTSIDE)
 			continue;
 		for (r.at = memory_of(i); (r.size = layout_record(cuda_door->sizes, r.at, memory_of(i) + size)) > 0; r.at += r.size)
-			if (record_u32(r, 0) == KIND_KERNEL)
-				cuda_name_learn(t, record_u64(r, AT_KERNEL_NAME));
+			see(t, r, record_u32(r, 0));
 	}
+}
+
+/* Of what stays with CUPTI: an heir could not ask what its kernels are called. */
+static void learn_name(struct runtime_thread *t, struct record r, unsigned kind)
+{
+	if (kind == KIND_KERNEL)
+		cuda_name_learn(t, record_u64(r, AT_KERNEL_NAME));
 }
 
 static void translate_all(struct runtime_thread *t)
@@ -374,7 +384,7 @@ static void translate_all(struct runtime_thread *t)
 		give_back(list[i]);
 	}
 	ask_dropped(NULL, 0);
-	learn_names(t);
+	cuda_buffers_look_outside(t, learn_name);
 	cuda_door->serial = t->serial;
 	cuda_door->tid = t->producer->shared ? t->producer->shared->tid : 0;
 	atomic_store_explicit(&cuda_door->looked, clock_ticks(inferscope_runtime.clock), memory_order_relaxed);

@@ -99,6 +99,7 @@ bool cuda_library_load(unsigned skip, char *ret_why, size_t size);
 
 #define CUPTI_INSUFFICIENT_PRIVILEGES 35
 #define CUPTI_ANOTHER_SUBSCRIBER 39
+#define CUPTI_NO_MORE 12 /* records in a buffer */
 
 /* CUPTI's answer; and when it is that there is another one, who that is, as far as it says. */
 int cuda_subscribe(cupti_callback *callback, char *ret_other, size_t size);
@@ -184,6 +185,8 @@ bool cuda_buffers_all_back(void); /* none is with CUPTI, or waits; */
 bool cuda_buffers_all_free(void); /* nor is one being translated */
 /* The end: from now on there is no thread that would do it later. */
 void cuda_buffers_at_once(void);
+/* Records that CUPTI has, since something in their buffer still runs. */
+void cuda_buffers_look_outside(struct runtime_thread *t, void (*see)(struct runtime_thread *t, struct record r, unsigned kind));
 /* The heir writes what CUPTI had written, and what had come and was not translated. */
 void cuda_buffers_inherit(void);
 

@@ -120,11 +120,21 @@ static void learn_device(struct record r)
 	add(d->text, sizeof d->text, "copyEngines", record_u32(r, AT_DEVICE_COPY_ENGINES));
 }
 
-/* Devices beyond what there is room for are taken for the last one. */
+static void learn_outside(struct runtime_thread *t, struct record r, unsigned kind)
+{
+	(void)t;
+	if (kind == KIND_DEVICE)
+		learn_device(r);
+}
+
+/* Devices beyond what there is room for are taken for the last one.  What a device is may be told in a buffer that does not come back
+ * because something in it still runs, while another thread uses the device. */
 static struct device *device_of(uint32_t number)
 {
 	struct device *d = &places->devices[number < DEVICES ? number : DEVICES - 1];
 
+	if (!d->text[0])
+		cuda_buffers_look_outside(&inferscope_thread, learn_outside);
 	if (!d->text[0])
 		snprintf(d->text, sizeof d->text, "kind=cuda\nindex=%u\nname=GPU %u", number, number);
 	d->used = true;

@@ -172,10 +172,10 @@ static void take_strangers(struct buffer *buffer)
 	static unsigned int turns;
 	int kind = ++turns % 2 ? KIND_NEW : KIND_FAR;
 
-	if (fault_turn(FAULT_unknown_kind) && has_room(buffer, 8))
-		(void)take(buffer, UNKNOWN_KIND, 8);
 	if (release() == LAYOUT_FUTURE && turns % FUTURE_EVERY == 0 && has_room(buffer, layout_size(LAYOUT_FUTURE, kind)))
 		(void)take(buffer, kind, layout_size(LAYOUT_FUTURE, kind));
+	if (fault_turn(FAULT_unknown_kind) && has_room(buffer, 8))
+		(void)take(buffer, UNKNOWN_KIND, 8);
 }
 
 /* write_overhead() comes here again from buffer_new(), with the lock: hence the two halves. */

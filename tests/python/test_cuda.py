@@ -574,8 +574,10 @@ def test_work_without_times_is_counted(tmp_path, fault):
     assert seen == true - true // 3
 
 
-def test_unknown_kinds_cost_themselves_alone(tmp_path):
-    run = Run(tmp_path, "double-driver-program", DOUBLE_DEVICES=1, DOUBLE_FAULT="unknown_kind=20")
+@pytest.mark.parametrize("settings", [{}, {"release": "13.4", "DOUBLE_CUPTI": "13.9"}])
+def test_unknown_kinds_cost_themselves_alone(tmp_path, settings):
+    """What CUPTI itself does not know, also right behind what we do not know."""
+    run = Run(tmp_path, "double-driver-program", DOUBLE_DEVICES=1, DOUBLE_FAULT="unknown_kind=20", **settings)
     assert (run.recording.status, run.recording.out) == (0, "ok\n")
     run.check_work()
     run.check_syncs()

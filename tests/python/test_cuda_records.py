@@ -258,3 +258,15 @@ def test_host_functions_before_there_were_records_of_them(tmp_path, release):
     run = Run(tmp_path, "double-records", "host", release=release, DOUBLE_DEVICES=2)
     assert succeeded(run) and not host_functions(run) and "notes" not in run.trace.info
     run.check_work()
+
+
+# ---- Devices ----
+
+@pytest.mark.parametrize("release", ["13.0", "13.4"])
+def test_a_device_is_known_while_the_first_work_of_another_thread_runs(tmp_path, release):
+    """Then what it is called, and which it is for the driver, is in a buffer that CUPTI keeps."""
+    run = Run(tmp_path, "double-threads", 2, 20, "busy_800ms", release=release, DOUBLE_DEVICES=1)
+    assert (run.recording.status, run.recording.out, run.recording.losses) == (0, "0\n", [])
+    device, = run.trace.devices.values()
+    assert run.trace.strings[device["name"]] == "Double GPU" and device["properties"]["uuid"].startswith("GPU-")
+    run.check_work()
