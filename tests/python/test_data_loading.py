@@ -6,6 +6,7 @@ Datasets are slow by sleeping, or by so much time of their own, which other prog
 
 import dataclasses
 import gc
+import mmap
 import os
 import random
 import re
@@ -303,7 +304,8 @@ def test_a_dataset_that_keeps_everything():
         kept = []
 
         def __getitem__(self, index):
-            self.kept.append(b"x" * (4 << 20))
+            self.kept.append(mmap.mmap(-1, 4 << 20))  # what earlier tests have freed would be used again, and is counted already
+            self.kept[-1].write(b"x" * (4 << 20))
             return super().__getitem__(index)
     profile = profiler().profile_data_loader(DataLoader(Keeping(), batch_size=2, num_workers=1), 14)
     assert 4 < profile.memory_growth_mb < 16
