@@ -19,7 +19,7 @@ def test_the_file_stays_below_the_bound(tidy):
     result = tidy.record("--max-file-mb", 2, FAULTS, "noise", count, 600)
 
     assert result.status == 0
-    assert 1 << 20 < tidy.trace_path.stat().st_size <= 2 << 20
+    assert 3 << 18 < tidy.trace_path.stat().st_size <= 2 << 20  # a quarter goes at a time, and what is left is joined to less
     assert sorted(path.name for path in tidy.folder.iterdir()) == ["trace.sbt"]
     trace = tidy.trace()
     kept = kept_marks(trace)
