@@ -354,7 +354,7 @@ void cuda_buffers_look_outside(struct runtime_thread *t, void (*see)(struct runt
 		struct place *p = &places[i];
 		size_t size = p->size < FEW_SIZE ? p->size : FEW_SIZE;
 
-		if (atomic_load_explicit(&p->state, memory_order_acquire) != PLACE_OUTSIDE)
+		if (atomic_load_explicit(&p->state, memory_order_acquire) == PLACE_FREE)
 			continue;
 		for (r.at = memory_of(i); (r.size = layout_record(cuda_door->sizes, r.at, memory_of(i) + size)) > 0; r.at += r.size)
 			see(t, r, record_u32(r, 0));

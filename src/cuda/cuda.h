@@ -185,7 +185,7 @@ bool cuda_buffers_all_back(void); /* none is with CUPTI, or waits; */
 bool cuda_buffers_all_free(void); /* nor is one being translated */
 /* The end: from now on there is no thread that would do it later. */
 void cuda_buffers_at_once(void);
-/* Records that CUPTI has, since something in their buffer still runs. */
+/* Records that CUPTI has, since something in their buffer still runs, or that have come just now. */
 void cuda_buffers_look_outside(struct runtime_thread *t, void (*see)(struct runtime_thread *t, struct record r, unsigned kind));
 /* The heir writes what CUPTI had written, and what had come and was not translated. */
 void cuda_buffers_inherit(void);
