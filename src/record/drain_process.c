@@ -97,7 +97,7 @@ static void describe(struct drain *d, struct drain_process *p, const struct drai
 /* When a folder is recovered, another process may have the number by now: then this one is gone. */
 static int open_pidfd(const struct drain *d, const struct ring_file *file)
 {
-	uint64_t birth = ring_file_header(file)->birth;
+	uint64_t birth = d->resumed ? ring_file_header(file)->birth : 0;
 	struct process_counters now;
 	int fd;
 
