@@ -163,11 +163,12 @@ bool cuda_times(uint64_t start, uint64_t end, struct gpu_work *ret)
 
 	if (!cuda_time(start, &from))
 		return false;
-	to = present();
-	if (end == 0)
+	if (end == 0) {
+		to = present();
 		to = (int64_t)(to - from) < 0 ? from : to;
-	else if (!cuda_time(end, &to))
+	} else if (!cuda_time(end, &to)) {
 		return false;
+	}
 	if ((int64_t)(to - from) < 0)
 		return false;
 	ret->begin = from;

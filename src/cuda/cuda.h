@@ -169,8 +169,9 @@ void cuda_memory_ready(uint8_t *buffer, size_t size);
 void cuda_memory_settle(bool settled);
 /* No heir will be asked for what comes from now on. */
 void cuda_memory_leave(void);
-/* When all has been taken: it is what the process that made it took.  The heir may be of another release. */
-bool cuda_memory_agree(void);
+/* When all has been taken: what lies there is known by how much that was, and an heir of another release takes something else. */
+void cuda_memory_sign(void);
+bool cuda_memory_agrees(void);
 
 /* ---- buffers.c ---- */
 

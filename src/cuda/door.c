@@ -56,7 +56,7 @@ bool cuda_door_sound(void)
 	for (unsigned kind = 0; kind < KIND_LIMIT; kind++)
 		if (cuda_door->sizes[kind] && cuda_door->sizes[kind] < layout_least(kind))
 			return false;
-	return cuda_memory_agree() && cuda_clock_sound() && cuda_places_sound();
+	return cuda_memory_agrees() && cuda_clock_sound() && cuda_places_sound();
 }
 
 bool cuda_is_ours(void)
@@ -414,10 +414,11 @@ static bool open_door(char *why, size_t size)
 {
 	int rc;
 
-	if (!cuda_memory_map(cuda_buffers_size()) || !cuda_door_map() || !cuda_memory_agree()) {
+	if (!cuda_memory_map(cuda_buffers_size()) || !cuda_door_map()) {
 		snprintf(why, size, "there is no memory for its records");
 		return false;
 	}
+	cuda_memory_sign();
 	cuda_door->pid = getpid();
 	cuda_door->opened = clock_ticks(inferscope_runtime.clock);
 	atomic_store(&cuda_door->looked, cuda_door->opened);

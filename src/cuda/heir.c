@@ -23,7 +23,8 @@ int inferscope_cuda_heir(const char *folder, uint32_t number, bool apart)
 	if (!cuda_memory_inherit(folder, number) || !cuda_door_map())
 		return -1;
 	cuda_door->inherited = true;
-	if (!cuda_door_sound() || !inferscope_inherit(folder, number, apart ? 0 : cuda_door->serial, cuda_door->tid) || !emit_enter(&inferscope_runtime, t))
+	if (!cuda_door_sound() || !inferscope_inherit(folder, number, apart ? 0 : cuda_door->serial, cuda_door->tid) ||
+	    !emit_enter(&inferscope_runtime, t))
 		return -1;
 	gpu_streams_inherit();
 	cuda_buffers_inherit();

@@ -165,10 +165,13 @@ void cuda_memory_ready(uint8_t *buffer, size_t size)
 		(void)map_private(buffer, size);
 }
 
-bool cuda_memory_agree(void)
+void cuda_memory_sign(void)
 {
-	if (!cuda_door->inherited)
-		head()->taken = (uint32_t)taken;
+	head()->taken = (uint32_t)taken;
+}
+
+bool cuda_memory_agrees(void)
+{
 	return head()->taken == taken;
 }
 

@@ -32,7 +32,6 @@ bool heir_is_owed(const struct session *session, uint32_t number)
 	set_name(name, number);
 	fd = openat(session->folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	owed = fd >= 0 && read(fd, &head, sizeof head) == (ssize_t)sizeof head && head.magic == CUDA_FILE_MAGIC && !head.settled;
-
 	if (fd >= 0)
 		close(fd);
 	return owed;
