@@ -1,8 +1,9 @@
 /*
  * run_ending.c - see run_ending.h.
  *
- * Signals that end a program end the analysis, and are blocked in this
- * process, as they have been since before the program was started.
+ * Signals that ask us to end stay blocked in this process, as they have been
+ * since before the program was started; request.h says which of them are meant
+ * for the analysis, and those end it.
  */
 #include "cmd/run_ending.h"
 
@@ -24,8 +25,6 @@
 
 #define EVENTS_MOST 200000000u
 #define SECONDS_MOST 120
-
-static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
 int run_ending_check(const struct config *config)
 {
@@ -81,21 +80,37 @@ static void limit_memory(void)
 #endif
 }
 
+void run_ending_set_apart(const sigset_t *mask)
+{
+	static const int ignored[] = { SIGTSTP, SIGTTIN, SIGTTOU, SIGXFSZ }; /* it would not be woken; a full file has a sentence */
+	pid_t parent = getppid();
+	sigset_t ours;
+
+	(void)setpgid(0, 0);
+	for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
+		signal(ignored[i], SIG_IGN);
+	sigemptyset(&ours);
+	request_add_all(&ours);
+	for (int i = 1; i < NSIG; i++)
+		if (request_is(i)) {
+			signal(i, SIG_IGN); /* what came to the group before we left it is gone */
+			signal(i, SIG_DFL);
+		}
+	sigaddset(&ours, SIGALRM);
+	signal(SIGALRM, SIG_DFL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	sigprocmask(SIG_UNBLOCK, &ours, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(1);
+}
+
 /* Of a program that recorded nothing, the closing line says why; there is nothing else to show. */
 static void analyze_and_exit(const struct config *config, const struct recorder_result *result, const sigset_t *mask)
 {
 	bool show = config_integer(config, CONFIG_LOG_LEVEL) < LOG_LEVEL_ERROR && result->totals.recorded > 0;
-	static const int ignored[] = { SIGTSTP, SIGTTIN, SIGTTOU, SIGXFSZ }; /* nobody would wake us; a full file has a sentence */
-	sigset_t alarms;
 
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
-		signal(ignored[i], SIG_IGN);
-	signal(SIGALRM, SIG_DFL);
-	sigemptyset(&alarms);
-	sigaddset(&alarms, SIGALRM);
-	sigprocmask(SIG_SETMASK, mask, NULL);
-	sigprocmask(SIG_UNBLOCK, &alarms, NULL);
+	run_ending_set_apart(mask);
 	alarm(SECONDS_MOST);
 	limit_memory();
 	_exit(analyze_recording(config, config_string(config, CONFIG_TRACE), config_string(config, CONFIG_REPORT), show));
@@ -103,60 +118,67 @@ static void analyze_and_exit(const struct config *config, const struct recorder_
 
 /* ---- The one that waits ------------------------------------------------------- */
 
-static bool is_ending(int number)
+/* Until it has gone: it may not yet have been ready for the first. */
+static void end_it(pid_t pid)
 {
-	for (size_t i = 0; i < sizeof ending_signals / sizeof ending_signals[0]; i++)
-		if (ending_signals[i] == number)
-			return true;
-	return false;
+	if (kill(-pid, SIGTERM) != 0)
+		kill(pid, SIGTERM);
+	kill(pid, SIGCONT);
 }
 
-int run_ending_wait(pid_t pid, bool *ret_stopped)
+int run_ending_wait(pid_t pid, struct requests *requests)
 {
-	struct timespec while_ = { 1, 0 }; /* SIGCHLD of others may hide that of this one */
+	const struct timespec patience = { 0, 200000000 }; /* SIGCHLD of others may hide that of this one */
+	siginfo_t info;
 	sigset_t set;
-	int status = 0, number;
+	int status = 0;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
-	for (size_t i = 0; i < sizeof ending_signals / sizeof ending_signals[0]; i++)
-		sigaddset(&set, ending_signals[i]);
+	request_add_all(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	*ret_stopped = false;
 	while (waitpid(pid, &status, WNOHANG) == 0) {
-		number = sigtimedwait(&set, NULL, &while_);
-		if (!is_ending(number))
-			continue;
-		*ret_stopped = true;
-		kill(pid, SIGTERM);
-		kill(pid, SIGCONT);
+		if (requests->signal)
+			end_it(pid);
+		if (sigtimedwait(&set, &info, &patience) > 0)
+			requests_take(requests, info.si_signo, info.si_code > 0 ? 0 : info.si_pid, request_now());
 	}
 	return status;
 }
 
-static void say_outcome(int status, bool stopped, const char *trace)
+static void say_stopped(const struct requests *requests, const char *trace)
 {
-	const char *why;
+	char who[64];
 
+	request_words(requests, who, sizeof who);
+	warning("%s stopped the analysis; the trace is whole: 'inferscope analyze %s' does it later", who, trace);
+}
+
+static void say_outcome(int status, const struct requests *requests, const char *trace)
+{
 	if (!WIFSIGNALED(status))
 		return; /* it has said itself what went wrong */
 	if (isatty(STDERR_FILENO))
 		(void)file_write_all(STDERR_FILENO, "\r\033[K", 4); /* a line of progress that was not ended */
-	why = stopped || is_ending(WTERMSIG(status)) ? "was interrupted" : WTERMSIG(status) == SIGALRM ? "took too long and was given up" :
-												  "failed";
-	warning("the analysis %s; the trace is whole: 'inferscope analyze %s' does it again", why, trace);
+	if (requests->signal)
+		say_stopped(requests, trace);
+	else
+		warning("the analysis %s; the trace is whole: 'inferscope analyze %s' does it again",
+			WTERMSIG(status) == SIGALRM ? "took too long and was given up" : "failed", trace);
 }
 
-void run_ending(const struct config *config, const struct recorder_result *result, const sigset_t *mask)
+void run_ending(const struct config *config, struct recorder_result *result, const sigset_t *mask)
 {
 	const char *trace = config_string(config, CONFIG_TRACE);
-	bool stopped;
 	char digits[32];
 	pid_t pid;
-	int status;
 
 	if (strcmp(config_string(config, CONFIG_REPORT), "none") == 0 || result->trace_bytes == 0)
 		return;
+	if (result->requests.signal) { /* while the trace was being closed */
+		say_stopped(&result->requests, trace);
+		return;
+	}
 	if (result->events > EVENTS_MOST) {
 		warning("%s events are too many to analyse at the end of a run; 'inferscope analyze %s' does it",
 			text_group_digits(digits, result->events), trace);
@@ -169,6 +191,5 @@ void run_ending(const struct config *config, const struct recorder_result *resul
 		warning("cannot start the analysis: %s; 'inferscope analyze %s' does it", strerror(errno), trace);
 		return;
 	}
-	status = run_ending_wait(pid, &stopped);
-	say_outcome(status, stopped, trace);
+	say_outcome(run_ending_wait(pid, &result->requests), &result->requests, trace);
 }

@@ -14,12 +14,17 @@
 /* 0 if the setting `report` makes sense beside `trace`; else EXIT_USAGE, having said why not. */
 int run_ending_check(const struct config *config);
 
-/* Waits for a process of ours; signals that would end us end it.  Returns its wait status; *ret_stopped: there was one. */
-int run_ending_wait(pid_t pid, bool *ret_stopped);
+/* In a process that works on the recording, before anything else: what the terminal and others send to our group does not reach
+ * it, since it is for run_ending_wait() to say whether it was meant.  `mask` as below. */
+void run_ending_set_apart(const sigset_t *mask);
+
+/* Waits for such a process, and ends it when requests->signal says that somebody asks for that, or begins to.  Returns its wait
+ * status. */
+int run_ending_wait(pid_t pid, struct requests *requests);
 
 /* Analyses the recording as the settings say, and says so in one sentence when that is not possible.  A process of its own
  * does it, which may take only so much time and memory, so that whatever happens there the program's exit status remains.
  * `mask` has the signals that were blocked before the recording. */
-void run_ending(const struct config *config, const struct recorder_result *result, const sigset_t *mask);
+void run_ending(const struct config *config, struct recorder_result *result, const sigset_t *mask);
 
 #endif

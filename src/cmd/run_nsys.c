@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -182,8 +181,7 @@ static void join_and_exit(const struct run_nsys *n, const char *trace, const cha
 	uint64_t events = 0;
 	int rc;
 
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	sigprocmask(SIG_SETMASK, mask, NULL);
+	run_ending_set_apart(mask);
 	rc = join(n, trace, joined, &events, &err);
 	if (rc != 0)
 		warning("what Nsight Systems recorded is not in the trace: %s; this is an analysis of the CPU alone", err.text);
@@ -208,7 +206,7 @@ static void take_result(struct recorder_result *result, const char *trace, int f
 void run_nsys_join(const struct run_nsys *n, const char *trace, struct recorder_result *result, const sigset_t *mask)
 {
 	char *joined = NULL;
-	bool stopped = false;
+	struct requests *requests = &result->requests;
 	int fds[2], status;
 	pid_t pid = -1;
 
@@ -219,10 +217,10 @@ void run_nsys_join(const struct run_nsys *n, const char *trace, struct recorder_
 		if (pid == 0)
 			join_and_exit(n, trace, joined, mask, fds[1]);
 		close(fds[1]);
-		status = pid > 0 ? run_ending_wait(pid, &stopped) : 0;
+		status = pid > 0 ? run_ending_wait(pid, requests) : 0;
 		if (pid < 0 || WIFSIGNALED(status))
 			warning("what Nsight Systems recorded is not in the trace: its import %s",
-				stopped ? "was interrupted" : "failed");
+				requests->signal ? "was stopped" : "failed");
 		take_result(result, trace, fds[0]);
 		close(fds[0]);
 	}

@@ -113,6 +113,16 @@ static void print_counts(const struct recorder_result *r, uint64_t kept)
 		fprintf(stderr, ", less of calls below %s (--detail)", text_duration(a, (double)r->totals.short_ns));
 }
 
+static void print_nothing(const struct recorder_result *r)
+{
+	if (r->exit_signal)
+		fprintf(stderr, "nothing to record: signal %d (%s) ended the program, which had neither run Python yet nor called "
+				"inferscope.h", r->exit_signal, strsignal(r->exit_signal));
+	else
+		fprintf(stderr, "nothing to record: the program uses neither Python nor inferscope.h, or may not load the runtime "
+				"(it is static, has raised privileges, or is a Python that 'inferscope doctor' does not list)");
+}
+
 static void print_closing_line(const struct recorder_result *r, const char *trace)
 {
 	uint64_t kept = r->totals.recorded - (r->dropped < r->totals.recorded ? r->dropped : r->totals.recorded);
@@ -121,8 +131,7 @@ static void print_closing_line(const struct recorder_result *r, const char *trac
 
 	fprintf(stderr, "inferscope: ");
 	if (r->totals.processes == 0 && r->totals.refused_processes == 0)
-		fprintf(stderr, "nothing to record: the program uses neither Python nor inferscope.h, or may not load the runtime "
-				"(it is static, has raised privileges, or is a Python that 'inferscope doctor' does not list)");
+		print_nothing(r);
 	else
 		print_counts(r, kept);
 	(void)text_append_terminal(&name, trace, strlen(trace), 0);

@@ -507,6 +507,13 @@ static struct drain_totals final_totals(struct recorder *r)
 	return totals;
 }
 
+/* Between steps that may take long, so that it is known when a request to end has come. */
+static void look_for_requests(struct recorder *r)
+{
+	if (r->has_target)
+		target_handle_events(&r->target);
+}
+
 static void finish(struct recorder *r, struct recorder_result *ret)
 {
 	struct trace_writer_totals written;
@@ -516,7 +523,9 @@ static void finish(struct recorder *r, struct recorder_result *ret)
 	atomic_store(&r->session.page->closed, 1);
 	finish_watch(r);
 	finish_samples(r);
+	look_for_requests(r);
 	drain_finish(r->drain, trouble_of(r));
+	look_for_requests(r);
 	end_looking_on(r);
 	(void)trace_writer_flush(r->writer, trouble_of(r));
 	ret->totals = final_totals(r);
@@ -537,6 +546,8 @@ static void finish(struct recorder *r, struct recorder_result *ret)
 		ret->trace_bytes = (uint64_t)st.st_size;
 	drain_free(r->drain);
 	session_end(&r->session);
+	look_for_requests(r);
+	ret->requests = r->target.requests;
 	ret->trouble = r->trouble;
 }
 
@@ -593,6 +604,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		start_watch(r, r->root);
 		record_until_end(r);
 		ret->exit_status = target_exit_status(&r->target);
+		ret->exit_signal = WIFSIGNALED(r->target.status) ? WTERMSIG(r->target.status) : 0;
 	}
 	return recorder_end(r, rc, ret, err);
 }

@@ -17,6 +17,7 @@
 #include "record/drain.h"
 #include "record/gpu_watch.h"
 #include "record/notes.h"
+#include "record/request.h"
 #include "record/variables.h"
 #include "ring/layout.h"
 
@@ -66,12 +67,14 @@ struct recorder_options {
 
 struct recorder_result {
 	int exit_status; /* of recorder_run(): the program's, as a shell says it */
+	int exit_signal; /* that ended it; 0: none */
 	struct drain_totals totals;
 	struct notes notes; /* of the processes, to be told; not to be trusted */
 	struct gpu_summary gpu;
 	uint64_t events, dropped, unwritten;
 	uint64_t trace_bytes;
 	bool kept_old;          /* an older trace is now trace_path.old */
+	struct requests requests; /* of recorder_run(): to end, since the program has */
 	struct error trouble;   /* the first thing that went wrong while recording; code 0: nothing */
 };
 

@@ -217,18 +217,30 @@ static void reap(struct target *target)
 		} else {
 			target->ended = true;
 			target->status = status;
+			requests_begin(&target->requests);
 		}
 	}
 }
 
+static pid_t sender_of(const struct signalfd_siginfo *info)
+{
+	return info->ssi_code > 0 ? 0 : (pid_t)info->ssi_pid;
+}
+
 void target_handle_events(struct target *target)
 {
+	int64_t begin_ns = request_now();
 	struct signalfd_siginfo info;
 
 	reap(target);
-	while (!target->ended && read(target->signal_fd, &info, sizeof info) == sizeof info)
-		if (is_for_target(target, &info))
+	/* Also when it has ended: whatever stayed pending would be taken for a request to end what comes after. */
+	while (read(target->signal_fd, &info, sizeof info) == sizeof info) {
+		if (target->ended)
+			requests_take(&target->requests, (int)info.ssi_signo, sender_of(&info), target->read_ns);
+		else if (is_for_target(target, &info))
 			pass_on(target, &info);
+	}
+	target->read_ns = begin_ns;
 	if (guard_was_signalled() && !target->ended && !canary_heard(&target->canary, SIGBUS))
 		kill(target->pid, SIGBUS);
 	reap(target);

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "record/canary.h"
+#include "record/request.h"
 
 #define TARGET_OTHERS 32u /* that are remembered */
 
@@ -28,6 +29,8 @@ struct target {
 	int stop_signal; /* by which it was, the last time */
 	bool ended;
 	int status; /* of waitpid */
+	int64_t read_ns; /* until when all signals have been taken in */
+	struct requests requests; /* since it has ended */
 	struct {
 		pid_t pid;
 		int status;
@@ -43,7 +46,8 @@ int target_prepare(struct target *target, struct error *err);
  * command and 126 when it cannot be executed. */
 int target_start(struct target *target, char *const argv[], char *const added[], struct error *err);
 
-/* Takes in signals (passing on those that were meant for the program) and changes of our children's state. */
+/* Takes in signals (passing on those that were meant for the program) and changes of our children's state.  When the program has
+ * ended, its signals go to `requests`: called now and then, this tells when they came. */
 void target_handle_events(struct target *target);
 
 /* All our children are waited for here.  How one ended that somebody else has started, as wait() gives it; false when it is not known:

@@ -1,7 +1,9 @@
 """What a run ends with when the analysis cannot be made, is not wanted, or is stopped: the exit status is the program's."""
 
+import copy
 import os
 import signal
+import time
 
 import pytest
 
@@ -109,17 +111,48 @@ def test_a_program_that_records_nothing(tidy):
     assert "cannot judge: there are no events in the trace" in (tidy.folder / "report.md").read_text()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
-@pytest.mark.parametrize("to_all", [True, False], ids=["to all", "to the recorder"])
-def test_a_stopped_analysis(tidy, number, to_all):
-    recorder, _ = waiting_analysis(tidy)
-    (os.killpg if to_all else os.kill)(recorder.pid, number)
+def test_a_program_that_a_signal_ended_before_it_recorded_anything(tidy):
+    result = tidy.record("/bin/sh", "-c", "kill -TERM $$", env={**WANTED, "PATH": os.environ["PATH"]})
+    assert result.status == 128 + signal.SIGTERM and "nothing to record: signal 15 (Terminated) ended the program" in result.err
+    assert files(tidy) == ["report.md", "trace.sbt"]
+
+
+STOPPED = "; the trace is whole: 'inferscope analyze trace.sbt' does it later"
+
+
+def pass_the_grace():
+    """Until a signal is no longer meant for the program that has ended, nor a copy of one that was (src/record/request.h)."""
+    time.sleep(0.65)
+
+
+def test_signals_that_belong_to_the_end_do_not_stop_the_analysis(tidy):
+    recorder, child = waiting_analysis(tidy)
+    for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        os.killpg(recorder.pid, number)
+    pass_the_grace()
+    assert state_of(child) == "S"
+    assert (tidy.folder / "report.md").open().read().startswith("# ")
     result = tidy.finish(recorder)
-    assert result.status == STATUS
-    assert result.lines[0] == ("inferscope: the analysis was interrupted; the trace is whole: 'inferscope analyze trace.sbt' "
-                               "does it again")
-    assert result.closing["events"] == EVENTS and len(result.lines) == 2
-    tidy.trace().adds_up()
+    assert result.status == STATUS and "stopped" not in result.err
+
+
+@pytest.mark.parametrize("to_all", [True, False], ids=["to all", "to the recorder"])
+def test_a_stopped_analysis(place, to_all):
+    places = {}
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        inner = copy.copy(place)
+        inner.folder, inner.trace_path = place.folder / number.name, place.folder / number.name / "trace.sbt"
+        inner.folder.mkdir()
+        places[number] = inner, waiting_analysis(inner)[0]
+    pass_the_grace()
+    for number, (inner, recorder) in places.items():
+        (os.killpg if to_all else os.kill)(recorder.pid, number)
+        result = inner.finish(recorder)
+        assert result.status == STATUS
+        assert result.lines[0] == f"inferscope: {number.name} of process {os.getpid()} stopped the analysis{STOPPED}"
+        assert result.closing["events"] == EVENTS and len(result.lines) == 2
+        inner.trace().adds_up()
+    assert place.leftovers() == []
 
 
 def test_a_stopped_one_can_be_ended(tidy):
@@ -127,9 +160,10 @@ def test_a_stopped_one_can_be_ended(tidy):
     os.killpg(recorder.pid, signal.SIGTSTP)  # as Ctrl-Z does: it goes on, since nobody would wake it
     os.kill(child, signal.SIGSTOP)
     wait_for(lambda: state_of(child) == "T", "its stop")
+    pass_the_grace()
     os.kill(recorder.pid, signal.SIGTERM)
     result = tidy.finish(recorder)
-    assert result.status == STATUS and "was interrupted" in result.lines[0]
+    assert result.status == STATUS and "stopped the analysis" in result.lines[0]
 
 
 def test_it_does_not_outlive_its_recorder(tidy):
