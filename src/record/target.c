@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include "record/guard.h"
+#include "system/proc.h"
+
+#define EARLY_MOST 16u /* signals from before the program, which are remembered; more wait until it runs */
 
 extern char **environ;
 
@@ -64,11 +67,13 @@ static char **make_environment(char *const added[])
 	return env;
 }
 
-/* In the child.  What goes wrong is told through the pipe, which a successful exec closes. */
-static void become_target(const struct target *target, char *const argv[], char **env, int pipe_fd)
+/* In the child, once we are told to go on.  What goes wrong is told through the pipe, which a successful exec closes. */
+static void become_target(const struct target *target, char *const argv[], char **env, int go_fd, int pipe_fd)
 {
 	int code;
 
+	if (read(go_fd, &code, 1) != 1) /* the recorder was killed */
+		_exit(127);
 	sigaction(SIGCHLD, &target->inherited_chld, NULL);
 	sigaction(SIGBUS, &target->inherited_bus, NULL);
 	sigprocmask(SIG_SETMASK, &target->inherited_mask, NULL);
@@ -112,36 +117,14 @@ static int explain_exec(const char *command, int code, struct error *err)
 	return -code;
 }
 
-int target_start(struct target *target, char *const argv[], char *const added[], struct error *err)
+/* ---- Whom a signal is for --------------------------------------------------- */
+
+/* News of our children, and what comes of our own writing: SIGPIPE, SIGXFSZ. */
+static bool is_our_own(const struct signalfd_siginfo *info)
 {
-	char **env = make_environment(added);
-	int pipes[2] = { -1, -1 }, code = 0, rc = 0;
-
-	if (!env)
-		return error_set(err, -ENOMEM, "out of memory");
-	if (pipe2(pipes, O_CLOEXEC) != 0)
-		rc = error_errno(err, -errno, "cannot make a pipe");
-	if (rc == 0) {
-		target->pid = fork();
-		if (target->pid == 0)
-			become_target(target, argv, env, pipes[1]);
-		if (target->pid < 0)
-			rc = error_errno(err, -errno, "cannot start a process");
-	}
-	if (pipes[1] >= 0)
-		close(pipes[1]);
-	if (rc == 0 && read(pipes[0], &code, sizeof code) == sizeof code) {
-		waitpid(target->pid, NULL, 0);
-		target->pid = -1;
-		rc = explain_exec(argv[0], code, err);
-	}
-	if (pipes[0] >= 0)
-		close(pipes[0]);
-	free(env);
-	return rc;
+	return (info->ssi_signo == SIGCHLD && info->ssi_code > 0) ||
+	       (info->ssi_code == SI_USER && info->ssi_pid == (uint32_t)getpid());
 }
-
-/* ---- While it runs --------------------------------------------------------- */
 
 /*
  * Signals from the terminal reach the program by themselves, since it is in our
@@ -152,14 +135,10 @@ static bool is_for_target(struct target *target, const struct signalfd_siginfo *
 {
 	bool to_group;
 
-	if (info->ssi_signo == SIGCHLD && info->ssi_code > 0)
+	if (is_our_own(info))
 		return false;
 	to_group = canary_heard(&target->canary, (int)info->ssi_signo);
-	if (info->ssi_code > 0) /* from the kernel */
-		return false;
-	if (info->ssi_code == SI_USER && info->ssi_pid == (uint32_t)getpid()) /* our own writing: SIGPIPE, SIGXFSZ */
-		return false;
-	return !to_group;
+	return !to_group && info->ssi_code <= 0; /* and not from the kernel */
 }
 
 static void pass_on(const struct target *target, const struct signalfd_siginfo *info)
@@ -171,6 +150,95 @@ static void pass_on(const struct target *target, const struct signalfd_siginfo *
 	else
 		kill(target->pid, (int)info->ssi_signo);
 }
+
+/* ---- The start ------------------------------------------------------------- */
+
+/*
+ * A signal that came before the program was there is for it all the same: Ctrl-C
+ * and the SIGTERM of `timeout` do not come again.  It has not got those that
+ * were sent to the group then, which the ones that it has pending tell, as long
+ * as it waits to be told to go on.
+ */
+static bool is_for_anyone(struct target *target, const struct signalfd_siginfo *info)
+{
+	return !is_our_own(info) && (canary_heard(&target->canary, (int)info->ssi_signo) || info->ssi_code <= 0 ||
+				     request_is((int)info->ssi_signo)); /* from a terminal, before there was a canary */
+}
+
+static uint32_t take_early(struct target *target, struct signalfd_siginfo early[EARLY_MOST])
+{
+	uint32_t count = 0;
+
+	while (count < EARLY_MOST && read(target->signal_fd, &early[count], sizeof early[count]) == sizeof early[count]) {
+		const struct signalfd_siginfo *info = &early[count];
+
+		if (is_for_anyone(target, info) && !(proc_pending_signals(target->pid) >> (info->ssi_signo - 1) & 1))
+			count++;
+	}
+	return count;
+}
+
+/* The child goes on when it has a byte; 0, or what went wrong as it did. */
+static int let_go(int go_fd, int answer_fd)
+{
+	int code = 0;
+
+	(void)!write(go_fd, "", 1);
+	return read(answer_fd, &code, sizeof code) == sizeof code ? code : 0;
+}
+
+static int start_child(struct target *target, char *const argv[], char **env, int go[2], int answer[2], struct error *err)
+{
+	struct signalfd_siginfo early[EARLY_MOST];
+	uint32_t count;
+	int code;
+
+	target->pid = fork();
+	if (target->pid < 0)
+		return error_errno(err, -errno, "cannot start a process");
+	if (target->pid == 0) {
+		close(go[1]);
+		become_target(target, argv, env, go[0], answer[1]);
+	}
+	close(answer[1]);
+	answer[1] = -1;
+	count = take_early(target, early);
+	code = let_go(go[1], answer[0]);
+	if (code) {
+		waitpid(target->pid, NULL, 0);
+		target->pid = -1;
+		return explain_exec(argv[0], code, err);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		pass_on(target, &early[i]);
+	return 0;
+}
+
+static void close_pair(int pair[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (pair[i] >= 0)
+			close(pair[i]);
+}
+
+int target_start(struct target *target, char *const argv[], char *const added[], struct error *err)
+{
+	char **env = make_environment(added);
+	int go[2] = { -1, -1 }, answer[2] = { -1, -1 }, rc;
+
+	if (!env)
+		return error_set(err, -ENOMEM, "out of memory");
+	if (pipe2(go, O_CLOEXEC) != 0 || pipe2(answer, O_CLOEXEC) != 0)
+		rc = error_errno(err, -errno, "cannot make a pipe");
+	else
+		rc = start_child(target, argv, env, go, answer, err);
+	close_pair(go);
+	close_pair(answer);
+	free(env);
+	return rc;
+}
+
+/* ---- While it runs --------------------------------------------------------- */
 
 static void note_other(struct target *target, pid_t pid, int status)
 {

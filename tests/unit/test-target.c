@@ -76,10 +76,49 @@ static void pending_when_it_is_reaped(void **state)
 	assert_true(target.requests.asked);
 }
 
+static void pending_before_it_is_started(pid_t to, const char *script, int status)
+{
+	char *argv[] = { "sh", "-c", (char *)script, NULL };
+
+	send(to, SIGTERM);
+	assert_int_equal(target_start(&target, argv, none, NULL), 0);
+	wait_for_end();
+	target_handle_events(&target);
+	assert_true(target.ended);
+	assert_int_equal(target_exit_status(&target), status);
+}
+
+static void sent_to_the_group_before_it_is_started(void **state)
+{
+	(void)state;
+	pending_before_it_is_started(-getpgrp(), "sleep 60", 128 + SIGTERM);
+}
+
+static void sent_to_us_before_it_is_started(void **state)
+{
+	(void)state;
+	pending_before_it_is_started(getpid(), "sleep 60", 128 + SIGTERM);
+}
+
+static void ended_before_it_is_executed(void **state)
+{
+	char *argv[] = { "/nonexistent", NULL };
+	struct error err = { 0 };
+
+	(void)state;
+	send(-getpgrp(), SIGTERM);
+	assert_true(target_start(&target, argv, none, &err) < 0);
+	assert_int_equal(err.exit_code, 127);
+	assert_int_equal(target.pid, -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(pending_when_it_is_reaped, start, end),
+		cmocka_unit_test_setup_teardown(sent_to_the_group_before_it_is_started, start, end),
+		cmocka_unit_test_setup_teardown(sent_to_us_before_it_is_started, start, end),
+		cmocka_unit_test_setup_teardown(ended_before_it_is_executed, start, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
