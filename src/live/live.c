@@ -343,18 +343,15 @@ static int64_t onlooker_tick(void *arg)
 	return live->due_ns;
 }
 
-/* Ctrl-Z stops both, with the terminal as it was; somebody else's SIGSTOP is something to look at. */
-static bool onlooker_stopped(void *arg)
+/* With the terminal as it was. */
+static void onlooker_stopping(void *arg)
 {
 	struct live *live = arg;
 
 	if (!live->show)
-		return true;
-	if (live->target->stop_signal != SIGTSTP && live_show_is_shown(live->show))
-		return false;
+		return;
 	live_show_suspend(live->show);
 	live->suspended = true;
-	return true;
 }
 
 static void onlooker_end(void *arg)
@@ -371,7 +368,7 @@ struct recorder_onlooker live_onlooker(struct live *live)
 		.arg = live,
 		.begin = onlooker_begin,
 		.tick = onlooker_tick,
-		.stopped = onlooker_stopped,
+		.stopping = onlooker_stopping,
 		.end = onlooker_end,
 	};
 }

@@ -38,7 +38,7 @@ struct live_show {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	enum wish wish;
-	bool shown, settled, ended; /* as the thread last told; settled: as wished */
+	bool settled, ended; /* as the thread last told; settled: as wished */
 	bool fresh;
 	struct live_snapshot *next;
 
@@ -214,7 +214,6 @@ static void enter(struct live_show *show)
 static void tell(struct live_show *show)
 {
 	pthread_mutex_lock(&show->lock);
-	show->shown = show->on_screen;
 	show->settled = true;
 	pthread_cond_broadcast(&show->changed);
 	pthread_mutex_unlock(&show->lock);
@@ -396,16 +395,6 @@ void live_show_update(struct live_show *show, const struct live_snapshot *snapsh
 	show->fresh = true;
 	pthread_mutex_unlock(&show->lock);
 	wake(show);
-}
-
-bool live_show_is_shown(struct live_show *show)
-{
-	bool shown;
-
-	pthread_mutex_lock(&show->lock);
-	shown = show->shown;
-	pthread_mutex_unlock(&show->lock);
-	return shown;
 }
 
 /* Waits until the thread has done as wished, or for so long. */

@@ -39,7 +39,6 @@ int live_show_start(struct live_show *show, pid_t program, struct error *err);
 /* Copies it.  Never waits for the terminal. */
 void live_show_update(struct live_show *show, const struct live_snapshot *snapshot);
 
-bool live_show_is_shown(struct live_show *show);
 /* Readable when the user has quit, or the terminal has gone. */
 int live_show_done_fd(const struct live_show *show);
 /* Off the screen, output printed, and back; returns after at most a second. */

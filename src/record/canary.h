@@ -5,6 +5,9 @@
  * has to be passed on.  Nothing in a signal says which it was.  So a small
  * process sits in the group with all signals blocked: what was sent to the
  * group is pending there too.
+ *
+ * A stop does not reach it, either, so it also wakes us when the program with
+ * which we have stopped runs again and nothing has told us.
  */
 #ifndef RECORD_CANARY_H
 #define RECORD_CANARY_H
@@ -23,6 +26,10 @@ void canary_start(struct canary *canary);
 
 /* Was the signal that we just received sent to the whole group?  The answer is given once for each signal. */
 bool canary_heard(struct canary *canary, int signal);
+
+/* Before and after this process stops along with a program: it is continued when the program runs again or is gone. */
+void canary_watch(struct canary *canary, pid_t program);
+void canary_watch_end(struct canary *canary);
 
 void canary_stop(struct canary *canary);
 

@@ -422,8 +422,10 @@ static void stop_along(struct recorder *r)
 {
 	const struct recorder_onlooker *onlooker = r->options->onlooker;
 
-	if (!r->has_target || !r->target.stopped || (onlooker && !onlooker->stopped(onlooker->arg)))
+	if (!r->has_target || !target_is_to_stop(&r->target))
 		return;
+	if (onlooker)
+		onlooker->stopping(onlooker->arg);
 	(void)trace_writer_flush(r->writer, trouble_of(r));
 	target_stop_along(&r->target);
 }

@@ -41,7 +41,7 @@ struct recorder_onlooker {
 	void *arg;
 	void (*begin)(void *arg, const struct recorder_scene *scene); /* the program has been started */
 	int64_t (*tick)(void *arg); /* every few milliseconds, which it may not hold up: when it wants the next (CLOCK_MONOTONIC) */
-	bool (*stopped)(void *arg);                                  /* the program is: are we to stop along with it? */
+	void (*stopping)(void *arg); /* this process is about to stop, along with the program */
 	void (*end)(void *arg); /* the program has ended, as its target says, and all has been read; the trace can still be written */
 };
 

@@ -119,11 +119,12 @@ static int explain_exec(const char *command, int code, struct error *err)
 
 /* ---- Whom a signal is for --------------------------------------------------- */
 
-/* News of our children, and what comes of our own writing: SIGPIPE, SIGXFSZ. */
-static bool is_our_own(const struct signalfd_siginfo *info)
+/* News of our children, what comes of our own writing (SIGPIPE, SIGXFSZ), and what the canary woke us with. */
+static bool is_our_own(const struct target *target, const struct signalfd_siginfo *info)
 {
 	return (info->ssi_signo == SIGCHLD && info->ssi_code > 0) ||
-	       (info->ssi_code == SI_USER && info->ssi_pid == (uint32_t)getpid());
+	       (info->ssi_code == SI_USER &&
+		(info->ssi_pid == (uint32_t)getpid() || info->ssi_pid == (uint32_t)target->canary.pid));
 }
 
 /*
@@ -135,7 +136,7 @@ static bool is_for_target(struct target *target, const struct signalfd_siginfo *
 {
 	bool to_group;
 
-	if (is_our_own(info))
+	if (is_our_own(target, info))
 		return false;
 	to_group = canary_heard(&target->canary, (int)info->ssi_signo);
 	return !to_group && info->ssi_code <= 0; /* and not from the kernel */
@@ -151,6 +152,15 @@ static void pass_on(const struct target *target, const struct signalfd_siginfo *
 		kill(target->pid, (int)info->ssi_signo);
 }
 
+/* A program may tidy up when it gets one of these and stop itself by SIGSTOP then; so it is not what stopped it that counts. */
+static void note_job_control(struct target *target, int signal)
+{
+	if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)
+		target->stop_asked = true;
+	if (signal == SIGCONT)
+		target->stop_asked = false;
+}
+
 /* ---- The start ------------------------------------------------------------- */
 
 /*
@@ -161,7 +171,7 @@ static void pass_on(const struct target *target, const struct signalfd_siginfo *
  */
 static bool is_for_anyone(struct target *target, const struct signalfd_siginfo *info)
 {
-	return !is_our_own(info) && (canary_heard(&target->canary, (int)info->ssi_signo) || info->ssi_code <= 0 ||
+	return !is_our_own(target, info) && (canary_heard(&target->canary, (int)info->ssi_signo) || info->ssi_code <= 0 ||
 				     request_is((int)info->ssi_signo)); /* from a terminal, before there was a canary */
 }
 
@@ -172,6 +182,7 @@ static uint32_t take_early(struct target *target, struct signalfd_siginfo early[
 	while (count < EARLY_MOST && read(target->signal_fd, &early[count], sizeof early[count]) == sizeof early[count]) {
 		const struct signalfd_siginfo *info = &early[count];
 
+		note_job_control(target, (int)info->ssi_signo);
 		if (is_for_anyone(target, info) && !(proc_pending_signals(target->pid) >> (info->ssi_signo - 1) & 1))
 			count++;
 	}
@@ -281,7 +292,6 @@ static void reap(struct target *target)
 		}
 		if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
 			target->stopped = WIFSTOPPED(status);
-			target->stop_signal = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
 		} else {
 			target->ended = true;
 			target->status = status;
@@ -303,6 +313,7 @@ void target_handle_events(struct target *target)
 	reap(target);
 	/* Also when it has ended: whatever stayed pending would be taken for a request to end what comes after. */
 	while (read(target->signal_fd, &info, sizeof info) == sizeof info) {
+		note_job_control(target, (int)info.ssi_signo);
 		if (target->ended)
 			requests_take(&target->requests, (int)info.ssi_signo, sender_of(&info), target->read_ns);
 		else if (is_for_target(target, &info))
@@ -314,15 +325,21 @@ void target_handle_events(struct target *target)
 	reap(target);
 }
 
+bool target_is_to_stop(const struct target *target)
+{
+	return target->stopped && target->stop_asked && !target->ended;
+}
+
 void target_stop_along(struct target *target)
 {
 	struct timespec at_once = { 0, 0 };
 	siginfo_t news = { 0 };
 	sigset_t set;
 
-	if (!target->stopped || target->ended)
-		return;
+	target->stop_asked = false;
+	canary_watch(&target->canary, target->pid);
 	kill(getpid(), SIGSTOP);
+	canary_watch_end(&target->canary);
 	/* Continued.  Mostly the whole group was, and the program may even have been stopped again.  But if it is as we left
 	 * it, only we were, and it has to hear of it. */
 	(void)waitid(P_PID, (id_t)target->pid, &news, WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT);

@@ -26,7 +26,7 @@ struct target {
 	struct sigaction inherited_chld, inherited_bus;
 	int streams[3]; /* what the program gets for its standard streams; -1: ours */
 	bool stopped;
-	int stop_signal; /* by which it was, the last time */
+	bool stop_asked; /* we too, by job control, since it last went on */
 	bool ended;
 	int status; /* of waitpid */
 	int64_t read_ns; /* until when all signals have been taken in */
@@ -54,7 +54,14 @@ void target_handle_events(struct target *target);
  * it has not been waited for, or long ago. */
 bool target_other_status(const struct target *target, pid_t pid, int *ret_status);
 
-/* If the program has been stopped, stops this process too, until somebody continues it. */
+/*
+ * Are we to stop along?  Job control (Ctrl-Z, a read in the background) stops
+ * the whole group, and whoever started us waits for that.  A program that is
+ * stopped alone is none of our business: its other processes go on, and are
+ * recorded.
+ */
+bool target_is_to_stop(const struct target *target);
+/* Stops this process, until it is continued, or the program is. */
 void target_stop_along(struct target *target);
 
 /* What a shell would say: the exit status, or 128 and the signal. */

@@ -44,6 +44,17 @@ uint64_t proc_pending_signals(pid_t pid)
 	return line && sscanf(line + 1, "ShdPnd: %llx", &mask) == 1 ? mask : 0;
 }
 
+char proc_state(pid_t pid)
+{
+	char path[32], text[512];
+	const char *end;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	read_start(path, text, sizeof text);
+	end = strrchr(text, ')');
+	return end && end[1] == ' ' ? end[2] : '\0';
+}
+
 void proc_boot_id(char boot_id[PROC_BOOT_ID_SIZE])
 {
 	read_start("/proc/sys/kernel/random/boot_id", boot_id, PROC_BOOT_ID_SIZE);

@@ -15,6 +15,9 @@ size_t proc_thread_name(pid_t pid, pid_t tid, char *name, size_t size);
 /* The signals that wait for the process as a whole: bit n - 1 is signal n. */
 uint64_t proc_pending_signals(pid_t pid);
 
+/* What the process does, as ps(1) has it: R, S, D, T, ...; 0 when it is gone. */
+char proc_state(pid_t pid);
+
 /* Different after each boot.  NUL-terminated; empty when it cannot be told. */
 #define PROC_BOOT_ID_SIZE 40u
 void proc_boot_id(char boot_id[PROC_BOOT_ID_SIZE]);

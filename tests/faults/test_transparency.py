@@ -272,21 +272,47 @@ def target_of(recorder, name="faults"):
     return wait_for(lambda: children(recorder.pid).get(name), "the program's start")[0]
 
 
-def test_a_stopped_program_stops_us(tidy):
-    go = tidy.folder / "go"
-    recorder = tidy.start_recording(FAULTS, "hold", 500, go)
-    assert recorder.stdout.readline() == "emitted\n"
-    program = target_of(recorder)
-
-    os.kill(program, signal.SIGSTOP)
-    wait_for(lambda: state_of(recorder.pid) == "T", "the recorder's stop")
-    assert state_of(program) == "T"
-    os.kill(recorder.pid, signal.SIGCONT)
-    wait_for(lambda: state_of(program) != "T" and state_of(recorder.pid) != "T", "both going on")
-    go.touch()
+def test_a_program_that_is_stopped_alone_stops_nothing_else(tidy):
+    worker = f"while [ ! -e more ]; do sleep 0.01; done; {FAULTS} scopes 20000 exit"
+    recorder = tidy.start_recording("sh", "-c", f"({worker}) & echo $$; wait; {FAULTS} hold 500 go", start_new_session=False,
+                                    preexec_fn=os.setpgrp)
+    program = int(recorder.stdout.readline())
+    partial = next(tidy.folder.glob("*.partial"))
+    before = partial.stat().st_size
+    for _ in range(2):
+        os.kill(program, signal.SIGSTOP)
+        wait_for(lambda: state_of(program) == "T", "its stop")
+        (tidy.folder / "more").touch()  # what it has started goes on, and is recorded
+        wait_for(lambda: partial.stat().st_size > before + 5000, "the other process's events")
+        assert state_of(recorder.pid) != "T"
+        os.kill(program, signal.SIGCONT)
+    (tidy.folder / "go").touch()
 
     assert tidy.finish(recorder).status == 0
-    assert len(tidy.trace().adds_up().events) == 1004
+    assert len(tidy.trace().adds_up().events) == 40002 + 1004
+
+
+def test_a_program_that_stops_itself(tidy):
+    """And that something else continues: there is no terminal, and nothing would wake us."""
+    result = tidy.record("sh", "-c", f"(sleep 0.2; kill -CONT $$) & kill -STOP $$; exec {FAULTS} scopes 100 exit")
+
+    assert result.status == 7 and result.closing["events"] == 202
+
+
+@pytest.mark.parametrize("number, status", [(signal.SIGCONT, 0), (signal.SIGKILL, 137)], ids=["continued", "killed"])
+def test_we_stop_no_longer_than_the_program_does(tidy, number, status):
+    recorder = tidy.start_recording(FAULTS, "hold", 500, tidy.folder / "go", start_new_session=False, preexec_fn=os.setpgrp)
+    assert recorder.stdout.readline() == "emitted\n"
+    program = target_of(recorder)
+    for _ in range(2 if status == 0 else 1):
+        recorder.send_signal(signal.SIGTSTP)
+        wait_for(lambda: state_of(recorder.pid) == "T" and state_of(program) == "T", "both stopping")
+        os.kill(program, number)
+        wait_for(lambda: state_of(recorder.pid) != "T", "the recorder going on")
+    (tidy.folder / "go").touch()
+
+    assert tidy.finish(recorder).status == status
+    assert len(tidy.trace().adds_up().events) == (1004 if status == 0 else 1002)
 
 
 def test_stop_signals_sent_to_us_stop_both(tidy):
