@@ -27,7 +27,7 @@ static void write_lost(struct drain *d, struct drain_process *p, uint32_t track,
 	struct event_slot slot = drain_lost_slot(from, to > from ? to - from : 0);
 	uint8_t bytes[DRAIN_LOST_FIELDS];
 
-	if (count == 0 || track == NO_TRACK)
+	if (count == 0 || track == NO_TRACK || !drain_believes(d, count))
 		return;
 	drain_lost_fields(bytes, count, reason);
 	(void)trace_writer_event(d->writer, track, &slot, bytes, sizeof bytes, err);
@@ -81,6 +81,8 @@ static int64_t move_some(struct drain *d, struct drain_process *p, uint32_t ring
 	read = ring_read(&d->scan, &p->file, ring, &r->cursor, out, READ_SLOTS, &gap);
 	if (read == 0)
 		return 0;
+	if (gap.events && !drain_believes(d, gap.events))
+		gap.events = 0;
 	s = drain_sift(d, p, r->track, out, read);
 	r->cursor.extra += s.extra;
 	first = s.events ? s.first_time : r->last_time;
@@ -133,7 +135,7 @@ static void look_at_process(struct drain *d, struct drain_process *p, uint64_t n
 
 	if (names > p->names_refused) {
 		write_lost(d, p, drain_wide_track(d, p), p->last_look, now, names - p->names_refused, LOST_NAMES, err);
-		d->totals.names_refused += names - p->names_refused;
+		d->totals.names_refused += drain_believes(d, names - p->names_refused) ? names - p->names_refused : 0;
 		p->names_refused = names;
 	}
 	if (no_ring > p->refused_no_ring) {
@@ -265,7 +267,7 @@ void drain_prepare(struct drain *d)
 
 uint64_t drain_waiting(const struct drain *d)
 {
-	uint64_t sum = atomic_load_explicit(&d->session->page->processes, memory_order_relaxed) > d->process_count;
+	uint64_t sum = atomic_load_explicit(&d->session->page->processes, memory_order_relaxed) != d->told_processes;
 
 	for (uint32_t i = 0; i < d->process_count; i++) {
 		const struct drain_process *p = d->processes[i];
@@ -308,59 +310,18 @@ static void read_to_the_end(struct drain *d, struct drain_process *p, struct err
 	}
 }
 
-/* What the producers say they wrote, to hold against what was recorded and lost; unless their memory has become nonsense. */
-static uint64_t count_produced(const struct drain_process *p)
-{
-	const struct ring_header *h = layout_rings(p->file.map);
-	uint64_t events = atomic_load(&ring_file_header(&p->file)->refused_no_ring);
-
-	for (uint32_t i = 0; i < ring_file_rings(&p->file); i++) {
-		uint64_t produced = atomic_load(&h[i].produced), extra = atomic_load(&h[i].extra);
-
-		/* A thread that was killed may have announced continuations whose event it never finished. */
-		if (i < p->ring_count && p->rings[i].cursor.position == produced)
-			extra = p->rings[i].cursor.extra;
-		events += produced - extra + atomic_load(&h[i].refused_full) + atomic_load(&h[i].refused_no_chunk) +
-			  atomic_load(&h[i].refused_reentry);
-	}
-	return events > p->accounted ? events : p->accounted;
-}
-
-/* Sums of numbers that a program wrote: they do not wrap. */
-static void add_up(uint64_t *sum, uint64_t value)
-{
-	*sum = value > UINT64_MAX - *sum ? UINT64_MAX : *sum + value;
-}
-
-/* What a language's hook left out, as asked or for being short.  Counters of a ring go on when another thread gets it. */
-static void count_skipped(struct drain_totals *totals, const struct drain_process *p)
-{
-	const struct process_header *process = ring_file_header(&p->file);
-	const struct ring_header *h = layout_rings(p->file.map);
-
-	add_up(&totals->functions, atomic_load(&process->functions));
-	add_up(&totals->functions_skipped, atomic_load(&process->functions_skipped));
-	if (atomic_load(&process->short_ns) > totals->short_ns)
-		totals->short_ns = atomic_load(&process->short_ns);
-	for (uint32_t i = 0; i < ring_file_rings(&p->file); i++) {
-		add_up(&totals->skipped_calls, atomic_load(&h[i].skipped));
-		add_up(&totals->short_calls, atomic_load(&h[i].short_calls));
-		add_up(&totals->left_out, atomic_load(&h[i].left_out));
-	}
-}
-
 static void end_process(struct drain *d, struct drain_process *p, uint32_t flags, struct error *err)
 {
 	if (flags & TRACE_PROCESS_ENDED) {
 		(void)heir_settle(&(struct heir){ d->session, d->runtime, d->resumed != NULL }, p->number, err);
 		read_to_the_end(d, p, err);
-		d->totals.produced += count_produced(p);
+		d->totals.produced += drain_count_produced(d, p);
 	} else { /* it goes on writing: what it had written up to here is what we have seen of it */
 		(void)drain_process_pass(d, p, err);
 		d->totals.produced += p->accounted;
 		d->totals.running++;
 	}
-	count_skipped(&d->totals, p);
+	drain_count_skipped(d, p);
 	/* Its memory goes when it is closed, so what was in it has to be on disk before. */
 	(void)trace_writer_flush(d->writer, err);
 	drain_process_close(d, p, flags);
@@ -410,16 +371,6 @@ void drain_finish(struct drain *d, struct error *err)
 		if (p && p->file.map)
 			end_process(d, p, has_ended(d, p, &patience_ms) ? TRACE_PROCESS_ENDED : TRACE_PROCESS_RUNNING, err);
 	}
-}
-
-struct drain_totals drain_totals(const struct drain *d)
-{
-	struct drain_totals totals = d->totals;
-
-	totals.refused_processes = (uint32_t)atomic_load(&d->session->page->refused_processes);
-	if (d->unseen_ticks)
-		totals.unseen_ns = (double)d->unseen_ticks * 1e9 / (double)clock_measure_rate(d->clock);
-	return totals;
 }
 
 int drain_new(struct drain **ret, struct session *session, struct trace_writer *writer, uint32_t next_track)

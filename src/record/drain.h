@@ -34,7 +34,12 @@ struct drain_totals {
 	uint32_t processes, threads;
 	uint32_t running; /* processes that had not ended when the recording did */
 	uint32_t refused_processes; /* that could not make their file */
+	bool overwritten; /* a process told figures that cannot be: it has written over the session's memory.  They are left out */
 };
+
+/* Of that, for a user. */
+#define DRAIN_OVERWRITTEN \
+	"the program has written over the memory that it is recorded with: what of it makes no sense is left out, and more may be missing"
 
 /* Borrows session and writer.  next_track is the first track number to use (after those the caller has defined). */
 int drain_new(struct drain **ret, struct session *session, struct trace_writer *writer, uint32_t next_track);

@@ -152,16 +152,30 @@ static struct drain_process *new_process(struct drain *d, uint32_t number, const
 	return p;
 }
 
+/* How many numbers there are.  Where the page says that more were given out than there are files, these may be about to be made, but
+ * not for ever: a process can have failed to, or have written over the page. */
+static uint32_t count_processes(struct drain *d)
+{
+	uint32_t told = atomic_load(&d->session->page->processes), end;
+
+	if (told != d->told_processes) {
+		d->told_processes = told;
+		d->looks = TRIES;
+	}
+	if (d->looks == 0 && !d->finishing)
+		return d->process_count;
+	end = session_files_end(d->session, d->finishing || told > DRAIN_PROCESSES ? DRAIN_PROCESSES : told);
+	d->looks = end >= told ? 0 : d->looks ? d->looks - 1 : 0;
+	return end > d->process_count ? end : d->process_count;
+}
+
 void drain_find_processes(struct drain *d, struct error *err)
 {
-	uint32_t count = atomic_load(&d->session->page->processes);
+	uint32_t count = count_processes(d);
 
-	if (count > 1u << 20) /* nonsense in the page */
-		count = 1u << 20;
 	if (ARRAY_GROW(d->processes, d->process_capacity, count) != 0 || ARRAY_GROW(d->tries, d->tries_capacity, count) != 0)
 		return;
-	if (count > d->process_count)
-		d->process_count = count;
+	d->process_count = count;
 	for (uint32_t i = 0; i < d->process_count; i++) {
 		struct ring_file file;
 

@@ -111,7 +111,8 @@ struct drain {
 	uint64_t pid_namespace;
 	struct drain_process **processes; /* by session number; NULL: not seen yet */
 	uint16_t *tries;                  /* at opening its file, likewise */
-	uint32_t process_count;
+	uint32_t process_count; /* numbers below had a file in the folder */
+	uint32_t told_processes, looks; /* numbers given out, as the page says; how often to look for the files of the newest */
 	size_t process_capacity, tries_capacity;
 	uint32_t next_track, next_process;
 	uint32_t task_limit; /* tasks get tracks below this; the rest is for threads */
@@ -133,6 +134,16 @@ struct drain {
 	uint64_t *resumed_positions; /* by track */
 	bool resumed_damaged;
 };
+
+#define DRAIN_PROCESSES (1u << 20) /* more are nonsense */
+
+/* drain_count.c: what processes say in figures. */
+/* No thread makes more than an event a nanosecond; a figure that says so is passed over, which is noted. */
+bool drain_believes(struct drain *d, uint64_t events);
+/* What the producers say they wrote, to hold against what was recorded and lost. */
+uint64_t drain_count_produced(struct drain *d, const struct drain_process *p);
+/* Adds what a language's hook left out to the totals. */
+void drain_count_skipped(struct drain *d, const struct drain_process *p);
 
 /* drain_process.c: processes as they come and go. */
 void drain_find_processes(struct drain *d, struct error *err);

@@ -105,6 +105,13 @@ static void add_note(struct notes *notes, const char *text)
 	strcpy(notes->texts[notes->count++], text);
 }
 
+void notes_add(struct notes *notes, const char *text)
+{
+	if (notes->count == NOTE_LIMIT)
+		notes->count--;
+	add_note(notes, text);
+}
+
 void notes_read(struct notes *notes, int folder_fd)
 {
 	char raw[NOTE_MAX_BYTES], text[NOTE_MAX_BYTES + 1];

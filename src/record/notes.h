@@ -18,5 +18,7 @@ struct notes {
 
 /* The different ones among them, in the order of the processes' numbers; the first NOTE_LIMIT. */
 void notes_read(struct notes *notes, int folder_fd);
+/* One of our own, of at most NOTE_MAX_BYTES; the last one makes room where they are NOTE_LIMIT. */
+void notes_add(struct notes *notes, const char *text);
 
 #endif

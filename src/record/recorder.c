@@ -534,6 +534,8 @@ static void finish(struct recorder *r, struct recorder_result *ret)
 	count_watched(r, &ret->totals);
 	write_clock_pair(r);
 	notes_read(&ret->notes, r->session.folder_fd);
+	if (ret->totals.overwritten)
+		notes_add(&ret->notes, DRAIN_OVERWRITTEN);
 	finish_gpu(r, ret);
 	write_closing_info(r, ret);
 	(void)trace_writer_flush(r->writer, trouble_of(r));

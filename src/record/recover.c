@@ -96,6 +96,11 @@ static int drain_rings(struct recovery *r, struct recover_result *ret, struct er
 	notes_read(&r->notes, r->session.folder_fd);
 	drain_finish(r->drain, &ret->trouble);
 	totals = drain_totals(r->drain);
+	if (totals.overwritten) {
+		notes_add(&r->notes, DRAIN_OVERWRITTEN);
+		if (!ret->trouble.code)
+			error_set(&ret->trouble, -EINVAL, "%s", DRAIN_OVERWRITTEN);
+	}
 	ret->from_rings = totals.recorded;
 	ret->lost = totals.lost;
 	ret->running = totals.running;

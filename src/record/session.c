@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "system/proc.h"
@@ -17,6 +18,14 @@
 #define FOLDER_PREFIX "inferscope-"
 #define RECORDING_FILE "recording"
 #define PLACES 4
+
+static int64_t clock_now(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
 
 /* ---- Places ---------------------------------------------------------------- */
 
@@ -129,6 +138,7 @@ int session_create(struct session *session, const struct session_options *option
 	int rc;
 
 	*session = (struct session)SESSION_INIT;
+	session->created_ns = clock_now(CLOCK_BOOTTIME);
 	if (!place)
 		return error_set(err, -ENOSPC, "there is no folder for the session: set TMPDIR to one that can be written to");
 	snprintf(session->folder, sizeof session->folder, "%s/" FOLDER_PREFIX "XXXXXX", place->path);
@@ -253,6 +263,55 @@ int session_recording(const struct session *session, char *trace_path, char *par
 	return 0;
 }
 
+/* ---- What the folder says --------------------------------------------------- */
+
+/* The number in "p12", and in nothing that only looks like it; below `most`, else `most`. */
+static uint32_t file_number(const char *name, uint32_t most)
+{
+	char again[16];
+	uint32_t number;
+
+	if (sscanf(name, "p%9u", &number) != 1 || number >= most)
+		return most;
+	snprintf(again, sizeof again, "p%u", number);
+	return strcmp(name, again) == 0 ? number : most;
+}
+
+uint32_t session_files_end(const struct session *session, uint32_t most)
+{
+	int copy = openat(session->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+	uint32_t end = 0;
+
+	while (dir && (entry = readdir(dir)) != NULL) {
+		uint32_t number = file_number(entry->d_name, most);
+
+		if (number < most && number >= end)
+			end = number + 1;
+	}
+	if (dir)
+		closedir(dir);
+	else if (copy >= 0)
+		close(copy);
+	return end;
+}
+
+uint64_t session_age_ns(const struct session *session)
+{
+	int64_t uptime = clock_now(CLOCK_BOOTTIME), age;
+	struct stat st;
+
+	if (session->created_ns)
+		return (uint64_t)(uptime - session->created_ns);
+	if (fstatat(session->folder_fd, RECORDING_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return (uint64_t)uptime;
+	age = clock_now(CLOCK_REALTIME) - ((int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+	return (uint64_t)(age < 0 || age > uptime ? uptime : age); /* somebody has set the clock, or touched the file */
+}
+
+/* ---- Dead ones, and what they take ------------------------------------------ */
+
 static uint64_t folder_bytes(int folder_fd)
 {
 	int copy = dup(folder_fd);
@@ -284,7 +343,7 @@ static int add_dead(struct session_dead **list, size_t *count, const char *folde
 		bigger += (*count)++;
 		snprintf(bigger->folder, sizeof bigger->folder, "%s", folder);
 		bigger->bytes = folder_bytes(session.folder_fd);
-		bigger->processes = atomic_load(&session.page->processes);
+		bigger->processes = session_files_end(&session, atomic_load(&session.page->processes));
 		bigger->recorder_pid = session.page->recorder_pid;
 	}
 	session_release(&session);

@@ -27,6 +27,7 @@ struct session {
 	int folder_fd;
 	int page_fd; /* holds the lock */
 	struct session_page *page;
+	int64_t created_ns; /* CLOCK_BOOTTIME; 0: by somebody else */
 };
 #define SESSION_INIT { .folder_fd = -1, .page_fd = -1 }
 
@@ -48,6 +49,15 @@ int session_create(struct session *session, const struct session_options *option
 int session_open_dead(struct session *session, const char *folder, struct error *err);
 /* What "recording" says.  The buffers hold RECORDING_PATH_MAX bytes each. */
 int session_recording(const struct session *session, char *trace_path, char *partial_path, struct error *err);
+
+/*
+ * What the folder itself says, where the page and the processes' files may not be
+ * believed: a broken program can have written there.
+ */
+/* One more than the largest number among the processes' files, below `most`; 0: there are none. */
+uint32_t session_files_end(const struct session *session, uint32_t most);
+/* For how long there has been a session, at most. */
+uint64_t session_age_ns(const struct session *session);
 
 /* Tells the runtimes that are still alive to detach, and removes the folder.  Takes a half-made session. */
 void session_end(struct session *session);
