@@ -253,7 +253,8 @@ static void copy_info(struct sbt *c)
 	static const char *const keys[] = {
 		"producer",  "command",           "cwd",           "settings", "exit_status", "signal",
 		"complete",  "recovered",         "produced",      "recorded", "lost",        "notes",
-		"functions", "functions_skipped", "skipped_calls", "sources",  "gpu",
+		"functions", "functions_skipped", "skipped_calls", "sources",  "gpu",         "unwritten",
+		"trouble",
 	};
 	int64_t offset = realtime_offset(c);
 	const uint8_t *raw;

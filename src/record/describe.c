@@ -128,7 +128,7 @@ struct optional {
 	const char *key;
 	uint64_t value;
 };
-#define OPTIONAL_KEYS 6
+#define OPTIONAL_KEYS 7
 
 static uint32_t count_optional(const struct optional *keys)
 {
@@ -156,9 +156,10 @@ int describe_ending(struct trace_writer *w, const struct describe_ending *ending
 							  { "functions_skipped", totals->functions_skipped },
 							  { "short_calls", totals->short_calls },
 							  { "short_left_out", totals->left_out },
-							  { "short_ns", totals->short_ns } };
+							  { "short_ns", totals->short_ns },
+							  { "unwritten", ending->unwritten } };
 
-	(void)msgpack_write_map(&map, (known ? 9 : 7) + count_optional(optional) + notes);
+	(void)msgpack_write_map(&map, (known ? 9 : 7) + count_optional(optional) + notes + (ending->trouble != NULL));
 	if (known) {
 		put_integer(&map, "exit_status", ending->exit_status);
 		put_integer(&map, "signal", ending->signal);
@@ -173,6 +174,8 @@ int describe_ending(struct trace_writer *w, const struct describe_ending *ending
 	(void)msgpack_write_text(&map, "recovered");
 	(void)msgpack_write_bool(&map, ending->recovered);
 	put_optional(&map, optional);
+	if (ending->trouble)
+		put_text(&map, "trouble", ending->trouble);
 	if (notes)
 		put_notes(&map, ending->notes);
 	return write_info(w, &map, err);

@@ -36,6 +36,8 @@ struct describe_ending {
 	int signal;
 	bool complete;  /* the recorder ended normally */
 	bool recovered; /* it did not, and this is what was left */
+	uint64_t unwritten; /* events that could not be written, of those that are lost */
+	const char *trouble; /* what went wrong while recording, as a sentence; NULL: nothing that is known */
 	const struct notes *notes; /* may be NULL */
 };
 int describe_ending(struct trace_writer *writer, const struct describe_ending *ending, const struct drain_totals *totals,

@@ -90,7 +90,13 @@ static void write_clock_pair(struct recorder *r)
 
 static void write_closing_info(struct recorder *r, const struct recorder_result *result)
 {
-	struct describe_ending ending = { .exit_status = -1, .complete = true, .notes = &result->notes };
+	struct describe_ending ending = {
+		.exit_status = -1,
+		.complete = true,
+		.notes = &result->notes,
+		.unwritten = trace_writer_totals(r->writer).unwritten,
+		.trouble = r->trouble.code ? r->trouble.text : NULL,
+	};
 
 	if (r->has_target) {
 		ending.exit_status = target_exit_status(&r->target);
@@ -530,6 +536,7 @@ static void finish(struct recorder *r, struct recorder_result *ret)
 	look_for_requests(r);
 	end_looking_on(r);
 	(void)trace_writer_flush(r->writer, trouble_of(r));
+	trace_writer_ending(r->writer);
 	ret->totals = final_totals(r);
 	count_watched(r, &ret->totals);
 	write_clock_pair(r);

@@ -76,6 +76,19 @@ static bool is_damaged(const struct recovery *r, const struct recover_result *re
 	return ret->damage_bytes && r->segment_count == 1 && r->segments[0] == 0;
 }
 
+static int describe_end(const struct recovery *r, const struct recover_result *ret, const struct drain_totals *totals, struct error *err)
+{
+	struct describe_ending ending = { .exit_status = -1, .recovered = true, .notes = &r->notes };
+
+	if (ret->trouble.code)
+		ending.trouble = ret->trouble.text;
+	else if (ret->damage_bytes)
+		ending.trouble = "the end of what the recorder had written could not be read";
+	else if (!same_boot(r->session.page))
+		ending.trouble = "the machine has been restarted since, so what was in memory need not be all";
+	return describe_ending(r->writer, &ending, totals, err);
+}
+
 static int drain_rings(struct recovery *r, struct recover_result *ret, struct error *err)
 {
 	enum clock_source clock = r->session.page->clock_source;
@@ -107,10 +120,7 @@ static int drain_rings(struct recovery *r, struct recover_result *ret, struct er
 	totals.recorded += r->copied;
 	totals.produced = totals.recorded + totals.lost;
 	rc = same_boot(r->session.page) ? describe_clock_pair(r->writer, clock, err) : 0;
-	if (rc == 0)
-		rc = describe_ending(r->writer, &(struct describe_ending){ .exit_status = -1, .recovered = true, .notes = &r->notes },
-				     &totals, err);
-	return rc;
+	return rc ? rc : describe_end(r, ret, &totals, err);
 }
 
 /* ---- All of it ---------------------------------------------------------------- */

@@ -2,14 +2,18 @@
 #include "trace/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include "base/crc32.h"
 
-#define COPY_CHUNK (1u << 20)
+#define END_ROOM (64u << 10)   /* for the end of a file, besides its index */
+#define COPY_CHUNK (32u << 10) /* several times in that */
 
 int output_init(struct output *o, int level)
 {
@@ -24,11 +28,43 @@ void output_release(struct output *o)
 	*o = (struct output){ 0 };
 }
 
+/* ---- Room ---- */
+
+/* Where room cannot be kept, what is free now has to do: others may take it. */
+static int check_free(int fd, uint64_t bytes)
+{
+	struct statvfs fs;
+
+	if (fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0) /* some say nothing */
+		return 0;
+	return fs.f_bavail < bytes / fs.f_frsize + 1 ? -ENOSPC : 0;
+}
+
+/* Has the bytes and, behind them, what the end needs: then the latter is there whatever becomes of the disk. */
+static int make_room(const struct output_file *file, size_t size)
+{
+	uint64_t bytes = size + END_ROOM + file->index.size;
+	struct rlimit limit;
+	int rc;
+
+	if (file->ending)
+		return 0;
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && file->size + bytes > limit.rlim_cur)
+		return -EFBIG;
+	do
+		rc = fallocate(file->fd, FALLOC_FL_KEEP_SIZE, (off_t)file->size, (off_t)bytes) == 0 ? 0 : -errno;
+	while (rc == -EINTR);
+	return rc == 0 || rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG ? rc : check_free(file->fd, bytes);
+}
+
 /* Appends the bytes, or leaves the file as it was. */
 static int append(struct output_file *file, const uint8_t *data, size_t size, struct error *err)
 {
 	size_t done = 0;
+	int rc = make_room(file, size);
 
+	if (rc)
+		return error_errno(err, rc, "cannot write to the trace file");
 	while (done < size) {
 		ssize_t n = pwrite(file->fd, data + done, size - done, (off_t)(file->size + done));
 
@@ -146,11 +182,26 @@ int output_finish(struct output *o, struct output_file *file, struct error *err)
 	put64(trailer + 8, offset);
 	put64(trailer + 16, file->size + SBT_TRAILER);
 	put32(trailer + 28, crc32_of(0, trailer, 28));
-	return append(file, trailer, sizeof trailer, err);
+	rc = append(file, trailer, sizeof trailer, err);
+	(void)!ftruncate(file->fd, (off_t)file->size);
+	return rc;
+}
+
+/* Appends a piece of another file that ends at `end` there.  Where there is no room for it, what has been copied goes from there. */
+static int append_copy(struct output_file *file, const struct output_file *other, uint64_t end, const uint8_t *data, size_t size,
+		       struct error *err)
+{
+	int rc = append(file, data, size, NULL);
+
+	if ((rc == -ENOSPC || rc == -EDQUOT) &&
+	    fallocate(other->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)(end - size)) == 0)
+		rc = append(file, data, size, NULL);
+	return rc ? error_errno(err, rc, "cannot write to the trace file") : 0;
 }
 
 static int copy_blocks(struct output_file *file, const struct output_file *other, uint8_t *chunk, struct error *err)
 {
+	(void)!ftruncate(other->fd, (off_t)other->size); /* it needs no end of its own */
 	for (uint64_t at = SBT_FILE_HEADER; at < other->size;) {
 		size_t want = other->size - at < COPY_CHUNK ? (size_t)(other->size - at) : COPY_CHUNK;
 		ssize_t n = pread(other->fd, chunk, want, (off_t)at);
@@ -160,10 +211,10 @@ static int copy_blocks(struct output_file *file, const struct output_file *other
 			continue;
 		if (n <= 0)
 			return error_errno(err, n ? -errno : -EIO, "cannot read a segment of the trace");
-		rc = append(file, chunk, (size_t)n, err);
+		at += (uint64_t)n;
+		rc = append_copy(file, other, at, chunk, (size_t)n, err);
 		if (rc)
 			return rc;
-		at += (uint64_t)n;
 	}
 	return 0;
 }

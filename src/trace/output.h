@@ -1,5 +1,9 @@
 /*
  * output.h - blocks to disk: compress, check, append, or cut back.
+ *
+ * A file keeps some room on the disk for its end: a block that would take of it
+ * counts as one that does not fit.  So a recording whose disk fills up can
+ * still say what it has lost.
  */
 #ifndef TRACE_OUTPUT_H
 #define TRACE_OUTPUT_H
@@ -24,6 +28,7 @@ struct output {
 struct output_file {
 	int fd;
 	uint64_t size;
+	bool ending;         /* what follows is the end, which may use the room that was kept for it */
 	struct buffer index; /* records as in section 7 */
 };
 
@@ -38,9 +43,9 @@ void output_file_release(struct output_file *file);
  * to where it was. */
 int output_write(struct output *o, struct output_file *file, struct sbt_block block, const void *payload, size_t size,
 		 struct error *err);
-/* Index block and trailer.  Nothing may be appended afterwards. */
+/* Index block and trailer; gives back the room that was not needed.  Nothing may be appended afterwards. */
 int output_finish(struct output *o, struct output_file *file, struct error *err);
-/* Appends the blocks of another file. */
+/* Appends the blocks of another file, which is used up by it where the disk has no room for both. */
 int output_join(struct output_file *file, const struct output_file *other, struct error *err);
 
 #endif

@@ -118,7 +118,7 @@ int segments_rotate(struct trace_writer *w, struct error *err)
 	unsigned number = writer_file(w)->number + 1;
 	int fd, rc;
 
-	if (!segments_bounded(w) || !is_full(w, writer_file(w)))
+	if (!segments_bounded(w) || writer_file(w)->out.ending || !is_full(w, writer_file(w)))
 		return 0;
 	fd = w->options.segment_open(w->options.segment_arg, number, err);
 	if (fd < 0)

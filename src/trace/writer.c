@@ -356,10 +356,10 @@ const struct error *trace_writer_error(const struct trace_writer *w)
 	return &w->error;
 }
 
-/* Flushes, and goes on for the losses that are still to be reported, each in the clock it is known in. */
-static int flush_all(struct trace_writer *w, struct error *err)
+/* What is still to be reported of losses, each in the clock it is known in. */
+static int flush_losses(struct trace_writer *w, struct error *err)
 {
-	int rc = trace_writer_flush(w, err);
+	int rc = 0;
 
 	for (int i = 0; i < LOSS_COUNT; i++) {
 		if (w->used == 0 && w->loss[i].count) {
@@ -372,9 +372,24 @@ static int flush_all(struct trace_writer *w, struct error *err)
 	return rc;
 }
 
+void trace_writer_ending(struct trace_writer *w)
+{
+	for (size_t i = 0; i < w->file_count; i++)
+		w->files[i]->out.ending = true;
+}
+
+static int flush_and_end(struct trace_writer *w, struct error *err)
+{
+	int rc = trace_writer_flush(w, err), ending;
+
+	trace_writer_ending(w);
+	ending = flush_losses(w, rc ? NULL : err);
+	return rc ? rc : ending;
+}
+
 int trace_writer_close(struct trace_writer *w, unsigned *ret_segment, struct error *err)
 {
-	int rc = flush_all(w, err);
+	int rc = flush_and_end(w, err);
 	int last = writer_write_last(w, rc ? NULL : err);
 	int finish = segments_finish(w, rc || last ? NULL : err);
 

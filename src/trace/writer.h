@@ -220,6 +220,9 @@ struct trace_writer_totals trace_writer_totals(const struct trace_writer *w);
 /* The first failure to write (its code is 0 if there was none).  Lives as long as w. */
 const struct error *trace_writer_error(const struct trace_writer *w);
 
+/* What is written from now on is the end of the trace, for which room on the disk has been kept: it may use that. */
+void trace_writer_ending(struct trace_writer *w);
+
 /* Flushes, writes the full dictionary, the last open stacks, index and trailer, and closes the file.  Frees w always.
  * ret_segment (may be NULL) tells which segment holds the trace; 0 in an unbounded one.  Negative when something could
  * not be written now; what is in the file can be read all the same. */

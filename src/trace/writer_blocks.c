@@ -55,6 +55,24 @@ static int write_dictionary(struct trace_writer *w, bool full, struct error *err
 	return 0;
 }
 
+static int write_new(struct trace_writer *w, struct error *err)
+{
+	return w->dictionary.log.size > writer_file(w)->dictionary_written ? write_dictionary(w, false, err) : 0;
+}
+
+/* It only saves readers looking for its parts, so it takes no room that is kept for the end, and may be missing. */
+static int write_full_dictionary(struct trace_writer *w, struct error *err)
+{
+	struct output_file *out = &writer_file(w)->out;
+	bool ending = out->ending;
+	int rc;
+
+	out->ending = false;
+	rc = write_dictionary(w, true, NULL);
+	out->ending = ending;
+	return rc ? write_new(w, err) : 0;
+}
+
 static bool full_is_due(const struct trace_writer *w, const struct trace_file *f)
 {
 	return w->dictionary.log.size > f->dictionary_full &&
@@ -65,9 +83,7 @@ static int update_dictionary(struct trace_writer *w, struct error *err)
 {
 	const struct trace_file *f = writer_file(w);
 
-	if (full_is_due(w, f))
-		return write_dictionary(w, true, err);
-	return w->dictionary.log.size > f->dictionary_written ? write_dictionary(w, false, err) : 0;
+	return full_is_due(w, f) ? write_full_dictionary(w, err) : write_new(w, err);
 }
 
 /* ---- The start of a file ---- */
@@ -337,7 +353,7 @@ int writer_write_last(struct trace_writer *w, struct error *err)
 	int rc = begin_file(w, err);
 
 	if (rc == 0 && w->dictionary.log.size > writer_file(w)->dictionary_full)
-		rc = write_dictionary(w, true, err);
+		rc = write_full_dictionary(w, err);
 	for (domain = 0; rc == 0 && encoder_open_domain(w->encoder, domain, &domain); domain++)
 		rc = write_open(w, domain, err);
 	return rc;

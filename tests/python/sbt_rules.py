@@ -17,7 +17,7 @@ LEARNT = {"devices": {"kind", "host"}, "processes": {"rank", "host"}, "tracks": 
 INFO_TYPES = {"producer": str, "command": list, "cwd": str, "hostname": str, "start_ticks": int, "settings": dict,
               "exit_status": int, "signal": int, "complete": bool, "recovered": bool, "produced": int, "recorded": int,
               "lost": int, "names_refused": int, "dropped_events": int, "refused_processes": int, "skipped_calls": int,
-              "functions": int, "functions_skipped": int, "notes": list, "sampling": dict}
+              "functions": int, "functions_skipped": int, "notes": list, "sampling": dict, "unwritten": int, "trouble": str}
 
 
 def check(trace):

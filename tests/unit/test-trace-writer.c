@@ -481,6 +481,40 @@ static void a_disk_that_fills_up_again(void **state)
 	fixture_close(&f);
 }
 
+/* However full it is, the end is written, with the count of what is missing. */
+static void room_for_the_end(void **state)
+{
+	struct trace_writer_options options = { .loss_track = 5 };
+	struct time_range range;
+	struct trace_reader *r;
+	struct fixture f;
+	uint64_t time = 1000, lost, all = 0, unwritten;
+	int64_t value;
+
+	(void)state;
+	fixture_open(&f, &options);
+	limit_file_size(200000);
+	for (int i = 0; i < 4000; i++, all += 20) { /* blocks small enough to fill it to the last byte */
+		put_scopes(&f, 0, &time, 10);
+		(void)trace_writer_flush(f.w, NULL);
+	}
+	unwritten = trace_writer_totals(f.w).unwritten;
+	assert_true(unwritten > 0 && unwritten < all);
+	assert_true(trace_writer_info(f.w, "\x81\xa1k\x07", 4, NULL) < 0);
+	trace_writer_ending(f.w);
+	assert_int_equal(trace_writer_info(f.w, "\x81\xa1k\x07", 4, NULL), 0);
+	fixture_finish(&f);
+	limit_file_size(RLIM_INFINITY);
+	r = fixture_read(&f);
+	assert_int_equal(trace_reader_report(r)->damage_count, 0);
+	assert_true(trace_reader_report(r)->has_index);
+	assert_int_equal(trace_reader_info_integer(r, "k", &value), 0);
+	assert_int_equal(read_all(r, LOST_UNWRITTEN, &lost, &range) + lost, all);
+	assert_int_equal(lost, unwritten);
+	trace_reader_close(r);
+	fixture_close(&f);
+}
+
 /* Full to the end: what is there can be read, and the failure is told. */
 static void a_disk_that_stays_full(void **state)
 {
@@ -675,6 +709,7 @@ int main(void)
 		cmocka_unit_test(domains),
 		cmocka_unit_test(a_full_disk),
 		cmocka_unit_test(a_disk_that_fills_up_again),
+		cmocka_unit_test(room_for_the_end),
 		cmocka_unit_test(a_disk_that_stays_full),
 		cmocka_unit_test(bounded_by_size),
 		cmocka_unit_test(bounded_by_time),
