@@ -155,8 +155,8 @@ static enum verdict judge(const struct analysis *a)
 
 int analyze_integrity(struct parts *p)
 {
-	static int (*const checks[])(struct parts *) = { check_launches, check_graphs, check_work, check_categories, check_gpu,
-							 check_clocks,	 check_rank_clocks, check_sources };
+	static int (*const checks[])(struct parts *) = { check_complete, check_launches,    check_graphs, check_work, check_categories,
+							 check_gpu,	 check_clocks,	    check_rank_clocks, check_sources };
 
 	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
 		int rc = checks[i](p);

@@ -196,6 +196,7 @@ int check_launches(struct parts *p);        /* integrity_launches.c */
 int check_graphs(struct parts *p);          /* integrity_graphs.c */
 int check_work(struct parts *p);            /* integrity_work.c */
 int check_clocks(struct parts *p);          /* integrity_clocks.c */
+int check_complete(struct parts *p);        /* integrity_complete.c */
 int check_sources(struct parts *p);         /* integrity_sources.c */
 /* Of the files that the trace was made from: those that were laid beside the others by their begin. */
 uint64_t sources_aligned(const struct trace_reader *reader);

@@ -106,7 +106,7 @@ def record_on(place, size, *arguments, command="run"):
 
 
 @needs_root
-@pytest.mark.parametrize("options", [(), ("--max-file-mb", 64), ("--last", 600)])
+@pytest.mark.parametrize("options", [(), ("--max-file-mb", 64), ("--max-file-mb", 2), ("--last", 600)])
 def test_a_disk_that_fills_up(place, options):
     count = 15_000  # 2.5 MB
     script = f"{FAULTS} noise {count} 300; echo program: $?; exit 11"
@@ -120,16 +120,22 @@ def test_a_disk_that_fills_up(place, options):
     assert f"{result.closing['lost']:,} events could not be written" in message
     assert len(result.lines) == 2  # and the closing line
     assert (place.folder / "left").read_text() == "trace.sbt\n"
-    trace = place.trace(damaged=True)
+    trace = place.trace()
     assert trace.sbt.damage == []  # what could not be written was cut off cleanly
     kept = [event.metadata["i"] for event in trace.events if event.metadata]
     assert kept == sorted(set(kept)) and kept[:1000] == list(range(1000)) and len(kept) < count
-    assert {loss.reason for loss in trace.losses} <= {6}
+    assert {loss.reason for loss in trace.losses} == {6}
+    assert trace.lost == trace.info["lost"] == trace.info["unwritten"] == result.closing["lost"]
+    assert trace.info["complete"] and trace.info["trouble"] == "cannot write to the trace file: No space left on device"
     assert result.closing["events"] + result.closing["lost"] == count + 4
     assert result.closing["events"] == len(trace.events)
     assert place.leftovers() == []
     info = place.json("info", place.trace_path)
-    assert info["events"] - len(trace.losses) == len(trace.events)
+    assert info["events"] - len(trace.losses) == len(trace.events) and info["lost"] == trace.lost
+    integrity = place.json("analyze", place.trace_path)["integrity"]
+    (check,) = [check for check in integrity["checks"] if check["name"] == "complete"]
+    assert integrity["verdict"] == "poor" and check["status"] == "failed" and check["count"] == trace.lost
+    assert f"{trace.lost:,} events could not be written (cannot write to the trace file: No space" in check["detail"]
 
 
 @needs_root

@@ -57,8 +57,17 @@ class Killed:
         return path
 
 
+def completeness(place, path):
+    """The verdict on a trace, and what is said of its end."""
+    integrity = place.json("analyze", path)["integrity"]
+    (check,) = [check for check in integrity["checks"] if check["name"] == "complete"]
+    return integrity["verdict"], check["status"], check["detail"]
+
+
 def test_the_program_goes_on_and_everything_is_recovered(place):
     killed = Killed(place, 20_000).kill().let_end()
+    verdict, status, detail = completeness(place, killed.partial())
+    assert (verdict, status) == ("degraded", "warning") and "the recording has no end" in detail
 
     result = killed.recover()
 
@@ -73,6 +82,8 @@ def test_the_program_goes_on_and_everything_is_recovered(place):
     assert trace.info["complete"] is False
     assert "exit_status" not in trace.info
     assert len(trace.threads) == 1 and len(trace.processes) == 1
+    verdict, status, detail = completeness(place, place.trace_path)
+    assert (verdict, status) == ("degraded", "warning") and "it was recovered after its recorder had been killed" in detail
     assert place.leftovers() == [] and list(place.folder.glob("*.partial")) == []
 
 

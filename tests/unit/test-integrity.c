@@ -60,6 +60,7 @@ static void all_is_well(void **state)
 	assert_int_equal(status_of(a, "stray_gpu_work"), CHECK_OK);
 	assert_int_equal(status_of(a, "missing_host_events"), CHECK_OK);
 	assert_int_equal(status_of(a, "missing_sync_events"), CHECK_NOTE);
+	assert_int_equal(status_of(a, "complete"), CHECK_SKIPPED); /* it does not say that it was recorded */
 	assert_int_equal(status_of(a, "repaired_input"), CHECK_SKIPPED);
 	assert_int_equal(status_of(a, "damaged_trace"), CHECK_OK);
 	assert_int_equal(status_of(a, "lost_records"), CHECK_OK);
@@ -401,6 +402,86 @@ static void lost(void **state)
 	world_close(&w);
 }
 
+/* What a recording says of its end; NULL for what it does not say. */
+static void put_ending(struct buffer *buf, const char *flag, bool value, uint64_t unwritten, const char *trouble)
+{
+	msgpack_write_map(buf, 1 + (flag != NULL) + (unwritten != 0) + (trouble != NULL));
+	msgpack_write_text(buf, "settings");
+	msgpack_write_map(buf, 0);
+	if (flag) {
+		msgpack_write_text(buf, flag);
+		msgpack_write_bool(buf, value);
+	}
+	if (unwritten) {
+		msgpack_write_text(buf, "unwritten");
+		msgpack_write_uint(buf, unwritten);
+	}
+	if (trouble) {
+		msgpack_write_text(buf, "trouble");
+		msgpack_write_text(buf, trouble);
+	}
+}
+
+static void ended(const struct buffer *info, enum check_status expected, enum verdict verdict, const char *words)
+{
+	struct analysis *a;
+
+	open_world();
+	put_kernels(20, 100 * US);
+	assert_int_equal(trace_writer_info(w.f.w, info->data, info->size, NULL), 0);
+	world_finish(&w);
+	a = world_analyze(&w);
+	assert_int_equal(status_of(a, "complete"), expected);
+	assert_says(a, "complete", words);
+	assert_int_equal(a->verdict, verdict);
+	analysis_free(a);
+	world_close(&w);
+}
+
+static void endings(void **state)
+{
+	static const struct {
+		const char *flag;
+		bool value;
+		uint64_t unwritten;
+		const char *trouble;
+		enum check_status status;
+		enum verdict verdict;
+		const char *words;
+	} cases[] = {
+		{ "complete", true, 0, NULL, CHECK_OK, VERDICT_GOOD, "came to its end" },
+		{ NULL, false, 0, NULL, CHECK_WARN, VERDICT_DEGRADED, "has no end" },
+		{ "complete", false, 0, NULL, CHECK_WARN, VERDICT_DEGRADED, "has no end" },
+		{ "recovered", true, 0, NULL, CHECK_WARN, VERDICT_DEGRADED, "no regular end: it was recovered" },
+		{ "complete", true, 12345, "No space left", CHECK_FAIL, VERDICT_POOR, "12,345 events could not be written (No space left)" },
+		{ "complete", true, 0, "Out of luck", CHECK_WARN, VERDICT_DEGRADED, "not whole: Out of luck" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct buffer own = BUFFER_INIT, joined = BUFFER_INIT;
+
+		put_ending(&own, cases[i].flag, cases[i].value, cases[i].unwritten, cases[i].trouble);
+		ended(&own, cases[i].status, cases[i].verdict, cases[i].words);
+		msgpack_write_map(&joined, 2); /* a trace that was made of this one and of another whole one */
+		msgpack_write_text(&joined, "complete");
+		msgpack_write_bool(&joined, true);
+		msgpack_write_text(&joined, "sources");
+		msgpack_write_array(&joined, 2);
+		for (int k = 0; k < 2; k++) {
+			msgpack_write_map(&joined, 1);
+			msgpack_write_text(&joined, "properties");
+			if (k)
+				put_ending(&joined, "complete", true, 0, NULL);
+			else
+				buffer_append(&joined, own.data, own.size);
+		}
+		ended(&joined, cases[i].status, cases[i].verdict, cases[i].words);
+		buffer_release(&own);
+		buffer_release(&joined);
+	}
+}
+
 static void put_source(struct buffer *buf, uint64_t events, uint64_t skipped, bool truncated)
 {
 	msgpack_write_map(buf, 4);
@@ -462,6 +543,7 @@ int main(void)
 		cmocka_unit_test(strays),
 		cmocka_unit_test(crowds),
 		cmocka_unit_test(lost),
+		cmocka_unit_test(endings),
 		cmocka_unit_test(sources),
 	};
 
