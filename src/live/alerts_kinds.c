@@ -3,10 +3,10 @@
  */
 #include <math.h>
 #include <stdarg.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/signal_name.h"
 #include "base/text.h"
 #include "live/alerts_state.h"
 
@@ -319,44 +319,16 @@ static void judge_oom(struct live_alerts *a, const struct alert_kind *kind, cons
 	alert_see(a, kind, &sight);
 }
 
-static const char *signal_name(int number)
-{
-	static const struct {
-		int number;
-		const char *name;
-	} names[] = { { SIGSEGV, "SIGSEGV" }, { SIGABRT, "SIGABRT" }, { SIGKILL, "SIGKILL" }, { SIGBUS, "SIGBUS" },
-		      { SIGFPE, "SIGFPE" },   { SIGILL, "SIGILL" },   { SIGXCPU, "SIGXCPU" } };
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (names[i].number == number)
-			return names[i].name;
-	return "";
-}
-
-static char *signal_text(char out[32], int number)
-{
-	const char *name = signal_name(number);
-
-	snprintf(out, 32, "signal %d%s%s", number, name[0] ? ", " : "", name);
-	return out;
-}
-
-/* Somebody wants a process to end that gets one of these. */
-static bool is_asked_for(int number)
-{
-	return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGPIPE;
-}
-
 static void say_death(struct alert_sight *sight, const struct live_death *death)
 {
-	char who[LIVE_NAME + 32], count[32], by[32];
+	char who[LIVE_NAME + 32], count[32], by[SIGNAL_WORDS];
 
 	snprintf(who, sizeof who, "%d%s%s%s", (int)death->pid, death->name[0] ? " (" : "", death->name, death->name[0] ? ")" : "");
 	if (death->count > 1)
 		say(sight, "%s processes of the program were killed by %s, so far; the last was %s", text_group_digits(count, death->count),
-		    signal_text(by, death->signal), who);
+		    signal_words(by, death->signal), who);
 	else
-		say(sight, "Process %s of the program was killed by %s", who, signal_text(by, death->signal));
+		say(sight, "Process %s of the program was killed by %s", who, signal_words(by, death->signal));
 }
 
 /* A program goes on without one of its processes, and may have killed it itself.  The signal is the subject, so that a program that
@@ -366,12 +338,12 @@ static void judge_deaths(struct live_alerts *a, const struct alert_kind *kind, c
 	for (uint32_t i = 0; i < s->death_count && i < LIVE_DEATHS; i++) {
 		int number = s->deaths[i].signal;
 		struct alert_sight sight = { .subject = signal_name(number), .holds = true, .value = number, .severity = LIVE_WARNING };
-		char subject[32];
+		char subject[SIGNAL_WORDS];
 
-		if (is_asked_for(number))
+		if (signal_is_asked_for(number))
 			continue;
 		if (!sight.subject[0])
-			sight.subject = signal_text(subject, number);
+			sight.subject = signal_words(subject, number);
 		say_death(&sight, &s->deaths[i]);
 		alert_see(a, kind, &sight);
 	}
@@ -381,22 +353,22 @@ static void judge_deaths(struct live_alerts *a, const struct alert_kind *kind, c
  * no more is said than what was seen, and only where a signal is meant that nobody sends to end a program. */
 static bool looks_killed(const struct live_snapshot *s)
 {
-	return s->exit_status > 128 && signal_name(s->exit_status - 128)[0];
+	return s->exit_status > 128 && signal_is_deadly(s->exit_status - 128);
 }
 
 static void judge_program(struct live_alerts *a, const struct alert_kind *kind, const struct live_snapshot *s)
 {
-	int number = s->state == LIVE_ENDED && !is_asked_for(s->exit_signal) ? s->exit_signal : 0;
+	int number = s->state == LIVE_ENDED && !signal_is_asked_for(s->exit_signal) ? s->exit_signal : 0;
 	bool other = s->state == LIVE_ENDED && s->exit_signal == 0 && looks_killed(s);
 	struct alert_sight sight = { .subject = "", .holds = number > 0 || other, .gone = number == 0 && !other,
 				     .value = other ? s->exit_status : number, .severity = other ? LIVE_WARNING : LIVE_CRITICAL };
-	char by[32];
+	char by[SIGNAL_WORDS];
 
 	if (other)
 		SAY(&sight, "The program exited with status %d, as a shell does when one of its commands was killed by %s", s->exit_status,
-		    signal_text(by, s->exit_status - 128));
+		    signal_words(by, s->exit_status - 128));
 	else
-		SAY(&sight, "The program was killed by %s", signal_text(by, number));
+		SAY(&sight, "The program was killed by %s", signal_words(by, number));
 	alert_see(a, kind, &sight);
 }
 

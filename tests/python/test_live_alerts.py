@@ -217,8 +217,8 @@ def test_workers_that_are_killed(tmp_path, reap, rest):
     died = [alert for alert in alerts_of(tmp_path / "trace.sbt") if alert["kind"] == "process_died"]
     assert status == 0 and sorted(alert["phase"] for alert in died) == ["begin", "begin", "end", "end"]
     assert [(alert["subject"], alert["severity"], alert["value"], alert["text"]) for alert in died if alert["phase"] == "begin"] == [
-        ("SIGSEGV", "warning", 11, f"Process {workers[0]} ({PROGRAM_NAME}) of the program was killed by signal 11, SIGSEGV"),
-        ("SIGKILL", "warning", 9, f"Process {workers[4]} ({PROGRAM_NAME}) of the program was killed by signal 9, SIGKILL")]
+        ("SIGSEGV", "warning", 11, f"Process {workers[0]} ({PROGRAM_NAME}) of the program was killed by signal 11 (SIGSEGV)"),
+        ("SIGKILL", "warning", 9, f"Process {workers[4]} ({PROGRAM_NAME}) of the program was killed by signal 9 (SIGKILL)")]
 
 
 def test_many_workers_that_end_as_they_should(tmp_path):
@@ -251,12 +251,12 @@ def test_top_tells_of_the_process_itself(sent, told):
         program.send_signal(sent)
         said = line + top.communicate(timeout=PATIENCE)[1]
     assert said.endswith(f"inferscope: process {program.pid} has ended\n") and "s  cpu" in line
-    assert ("alert critical process_died: The program was killed by signal 9, SIGKILL" in said) == told and ("alert" in said.replace("alerts", "")) == told
+    assert ("alert critical process_died: The program was killed by signal 9 (SIGKILL)" in said) == told and ("alert" in said.replace("alerts", "")) == told
 
 
 @pytest.mark.parametrize("end,severity,text", [
-    ("os.kill(os.getpid(), 9)", "critical", "The program was killed by signal 9, SIGKILL"),
-    ("os._exit(137)", "warning", "The program exited with status 137, as a shell does when one of its commands was killed by signal 9, SIGKILL"),
+    ("os.kill(os.getpid(), 9)", "critical", "The program was killed by signal 9 (SIGKILL)"),
+    ("os._exit(137)", "warning", "The program exited with status 137, as a shell does when one of its commands was killed by signal 9 (SIGKILL)"),
     ("os._exit(150)", None, None)])
 def test_how_the_program_ends(tmp_path, end, severity, text):
     status, _ = monitor(tmp_path, f"import os; {end}")

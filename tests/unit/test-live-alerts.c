@@ -616,15 +616,15 @@ static void deaths_of_processes(void **state)
 	assert_string_equal(of("process_died")->alert.subject, "SIGKILL");
 	assert_int_equal(of("process_died")->alert.severity, LIVE_WARNING);
 	assert_true(of("process_died")->alert.value == SIGKILL);
-	assert_string_equal(of("process_died")->alert.text, "Process 31 (worker) of the program was killed by signal 9, SIGKILL");
-	assert_string_equal(text, "100 processes of the program were killed by signal 9, SIGKILL, so far; the last was 31 (worker)");
+	assert_string_equal(of("process_died")->alert.text, "Process 31 (worker) of the program was killed by signal 9 (SIGKILL)");
+	assert_string_equal(text, "100 processes of the program were killed by signal 9 (SIGKILL), so far; the last was 31 (worker)");
 
 	snapshot.deaths[0] = (struct live_death){ .pid = 33, .signal = SIGUSR1, .count = 1 };
 	snapshot.death_count = 1;
 	judge();
 	assert_int_equal(begun_in_all(), 2);
-	assert_string_equal(snapshot.alerts[0].subject, "signal 10");
-	assert_string_equal(snapshot.alerts[0].text, "Process 33 of the program was killed by signal 10");
+	assert_string_equal(snapshot.alerts[0].subject, "SIGUSR1");
+	assert_string_equal(snapshot.alerts[0].text, "Process 33 of the program was killed by signal 10 (SIGUSR1)");
 }
 
 static void the_end_of_the_program_ends_alerts(void **state)
@@ -647,7 +647,7 @@ static void the_end_of_the_program_ends_alerts(void **state)
 	assert_int_equal(of("process_died")->begun, 1);
 	assert_int_equal(of("process_died")->ended, 1);
 	assert_int_equal(of("process_died")->alert.severity, LIVE_CRITICAL);
-	assert_string_equal(of("process_died")->alert.text, "The program was killed by signal 11, SIGSEGV");
+	assert_string_equal(of("process_died")->alert.text, "The program was killed by signal 11 (SIGSEGV)");
 }
 
 /* What is said of a program that has ended so; "": nothing. */
@@ -667,10 +667,10 @@ static const char *said_of(int status, int number)
 static void a_status_is_no_signal(void **state)
 {
 	(void)state;
-	assert_string_equal(said_of(137, SIGKILL), "The program was killed by signal 9, SIGKILL");
-	assert_string_equal(said_of(138, SIGUSR1), "The program was killed by signal 10");
+	assert_string_equal(said_of(137, SIGKILL), "The program was killed by signal 9 (SIGKILL)");
+	assert_string_equal(said_of(138, SIGUSR1), "The program was killed by signal 10 (SIGUSR1)");
 	assert_string_equal(said_of(143, SIGTERM), "");
-	assert_string_equal(said_of(137, 0), "The program exited with status 137, as a shell does when one of its commands was killed by signal 9, SIGKILL");
+	assert_string_equal(said_of(137, 0), "The program exited with status 137, as a shell does when one of its commands was killed by signal 9 (SIGKILL)");
 	assert_int_equal(of("process_died")->alert.severity, LIVE_WARNING);
 	assert_true(of("process_died")->alert.value == 137);
 	assert_string_equal(said_of(130, 0), "");
