@@ -279,6 +279,7 @@ static uintptr_t look_at(PyCodeObject *code, PyObject *globals, PyObject *first)
 		size = tracer_compose(name, module, qualname, file, code->co_firstlineno);
 		extra |= (uintptr_t)tracer.inside->intern(tracer.inside->thread(), name, size) << CODE_SHIFT;
 	}
+	tracer.main_seen |= strcmp(module, "__main__") == 0;
 	tracer_torch_look(module);
 	if (is_of(module, "asyncio") || is_of(module, "greenlet"))
 		tracer.tasks_seen = true;

@@ -171,6 +171,8 @@ static PyObject *py_start(PyObject *module, PyObject *args, PyObject *names)
 	if (afresh) { /* the interpreter is just starting: what is open is of no interest */
 		tracer_forget_stack();
 		tracer.inside->thread_name("MainThread");
+		tracer_tell_interpreter();
+		tracer_await_end();
 	}
 	if (calls && start_calls(state) < 0)
 		return NULL;

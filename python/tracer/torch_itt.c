@@ -37,17 +37,11 @@ static PyObject *leave_at_exit(PyObject *self, PyObject *unused)
 /* PyTorch would complain of a profiler that is still on when the program ends. */
 static void register_exit(void)
 {
-	static PyMethodDef definition = { "leave", leave_at_exit, METH_NOARGS, NULL };
 	static bool registered;
-	PyObject *module = registered ? NULL : PyImport_ImportModule("atexit");
-	PyObject *function = module ? PyCFunction_New(&definition, NULL) : NULL;
-	PyObject *result = function ? PyObject_CallMethod(module, "register", "O", function) : NULL;
 
-	registered |= result != NULL;
-	Py_XDECREF(result);
-	Py_XDECREF(function);
-	Py_XDECREF(module);
-	PyErr_Clear();
+	if (!registered)
+		tracer_at_exit(leave_at_exit);
+	registered = true;
 }
 
 static void enter(PyObject *profiler)

@@ -18,6 +18,7 @@
  *      scope.c         scope, mark_event, counter
  *      tasks.c         asyncio tasks and greenlets
  *      gc.c            garbage collections
+ *      end.c           which interpreter it is, and the exception that ends the program
  *      metadata.c      Python values as MessagePack
  *
  * Everything runs in the profiled program: no exception of ours reaches it, an
@@ -80,6 +81,7 @@ struct tracer {
 	bool plain;       /* and nothing else needs to be looked at when one comes */
 	uint32_t known;   /* flags of a code object that the filter at hand knows, and of which there is nothing else to say */
 	int torch;        /* 0: look for it, 1: recording, -1: cannot, -2: by ITT */
+	bool main_seen;   /* code of the program's own has run */
 	bool torch_seen;  /* code of torch's has run */
 	bool tasks_seen;  /* so has code of asyncio's or greenlet's, and we have not looked yet */
 	bool greenlets;   /* there may be some: a call need not return before another one begins that has nothing to do with it */
@@ -182,6 +184,11 @@ uint32_t tracer_special(uintptr_t extra, PyObject *self);
 void tracer_gc_install(void);
 void tracer_gc_remove(void);
 void tracer_gc_look(void); /* the program may just have imported gc */
+
+/* end.c.  No exception. */
+void tracer_tell_interpreter(void);
+void tracer_await_end(void);
+void tracer_at_exit(PyCFunction function); /* is called once, when the program has ended */
 
 /* torch_itt.c */
 void tracer_itt_enter(void); /* as soon as it can be done */

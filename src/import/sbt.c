@@ -254,7 +254,7 @@ static void copy_info(struct sbt *c)
 		"producer",  "command",           "cwd",           "settings", "exit_status", "signal",
 		"complete",  "recovered",         "produced",      "recorded", "lost",        "notes",
 		"functions", "functions_skipped", "skipped_calls", "sources",  "gpu",         "unwritten",
-		"trouble",
+		"trouble",   "program",
 	};
 	int64_t offset = realtime_offset(c);
 	const uint8_t *raw;

@@ -151,6 +151,7 @@ int describe_ending(struct trace_writer *w, const struct describe_ending *ending
 {
 	struct buffer map = BUFFER_INIT;
 	bool known = ending->exit_status >= 0, notes = ending->notes && ending->notes->count;
+	bool program = ending->program && !trace_program_is_empty(ending->program);
 	const struct optional optional[OPTIONAL_KEYS] = { { "skipped_calls", totals->skipped_calls },
 							  { "functions", totals->functions },
 							  { "functions_skipped", totals->functions_skipped },
@@ -159,7 +160,7 @@ int describe_ending(struct trace_writer *w, const struct describe_ending *ending
 							  { "short_ns", totals->short_ns },
 							  { "unwritten", ending->unwritten } };
 
-	(void)msgpack_write_map(&map, (known ? 9 : 7) + count_optional(optional) + notes + (ending->trouble != NULL));
+	(void)msgpack_write_map(&map, (known ? 9 : 7) + count_optional(optional) + notes + program + (ending->trouble != NULL));
 	if (known) {
 		put_integer(&map, "exit_status", ending->exit_status);
 		put_integer(&map, "signal", ending->signal);
@@ -178,5 +179,9 @@ int describe_ending(struct trace_writer *w, const struct describe_ending *ending
 		put_text(&map, "trouble", ending->trouble);
 	if (notes)
 		put_notes(&map, ending->notes);
+	if (program) {
+		(void)msgpack_write_text(&map, "program");
+		(void)trace_program_write(ending->program, &map);
+	}
 	return write_info(w, &map, err);
 }

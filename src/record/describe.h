@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "record/drain.h"
 #include "record/notes.h"
+#include "trace/program.h"
 #include "trace/writer.h"
 
 /* The track on which losses that belong to no thread are reported. */
@@ -39,6 +40,7 @@ struct describe_ending {
 	uint64_t unwritten; /* events that could not be written, of those that are lost */
 	const char *trouble; /* what went wrong while recording, as a sentence; NULL: nothing that is known */
 	const struct notes *notes; /* may be NULL */
+	const struct trace_program *program; /* may be NULL */
 };
 int describe_ending(struct trace_writer *writer, const struct describe_ending *ending, const struct drain_totals *totals,
 		    struct error *err);

@@ -373,6 +373,17 @@ void drain_finish(struct drain *d, struct error *err)
 	}
 }
 
+pid_t drain_running(const struct drain *d, size_t index)
+{
+	for (uint32_t i = 0; i < d->process_count; i++) {
+		struct drain_process *p = d->processes[i];
+
+		if (p && p->file.map && p->file.pid_namespace == d->pid_namespace && !drain_process_ended(p) && index-- == 0)
+			return (pid_t)p->file.pid;
+	}
+	return 0;
+}
+
 int drain_new(struct drain **ret, struct session *session, struct trace_writer *writer, uint32_t next_track)
 {
 	struct drain *d = calloc(1, sizeof *d);

@@ -64,6 +64,9 @@ int64_t drain_pass(struct drain *drain, struct error *err);
 /* Which processes have ended?  Their rings are read to the end, and their memory is given back. */
 void drain_reap(struct drain *drain, struct error *err);
 
+/* The number of one that has attached and goes on, in our pid namespace; 0: there are no more.  Before drain_finish(). */
+pid_t drain_running(const struct drain *drain, size_t index);
+
 /* The last pass, when the recording is over: what is left is read, what still runs is marked so. */
 void drain_finish(struct drain *drain, struct error *err);
 

@@ -7,11 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/text.h"
+#include "record/session_text.h"
 
 #define FILES_MAX 65536u /* more processes than this need not be heard */
 
@@ -61,38 +60,12 @@ static size_t list_files(int folder_fd, struct note_file **ret)
 	return count;
 }
 
-/* A file of ours, not something that somebody put there; its bytes, up to the limit. */
 static size_t read_file(int folder_fd, const struct note_file *file, char text[NOTE_MAX_BYTES])
 {
 	char name[32];
-	struct stat st;
-	ssize_t n = 0;
-	int fd;
 
 	snprintf(name, sizeof name, file->number ? "n%u.%u" : "n%u", file->pid, file->number);
-	fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return 0;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid())
-		n = read(fd, text, NOTE_MAX_BYTES);
-	close(fd);
-	return n > 0 ? (size_t)n : 0;
-}
-
-/* The first line, as UTF-8: what is not gets a question mark. */
-static void clean(char out[NOTE_MAX_BYTES + 1], const char *text, size_t size)
-{
-	size_t used = 0, n;
-	uint32_t c;
-
-	for (size_t at = 0; at < size && text[at] != '\n' && text[at] != '\0'; at += n) {
-		n = text_decode(text + at, size - at, &c);
-		if (c == TEXT_INVALID)
-			out[used++] = '?';
-		else
-			used = (size_t)((char *)mempcpy(out + used, text + at, n) - out);
-	}
-	out[used] = '\0';
+	return session_text_read(folder_fd, name, text, NOTE_MAX_BYTES);
 }
 
 static void add_note(struct notes *notes, const char *text)
@@ -120,7 +93,7 @@ void notes_read(struct notes *notes, int folder_fd)
 
 	notes->count = 0;
 	for (size_t i = 0; i < count && notes->count < NOTE_LIMIT; i++) {
-		clean(text, raw, read_file(folder_fd, &files[i], raw));
+		session_text_clean(text, sizeof text, raw, read_file(folder_fd, &files[i], raw));
 		add_note(notes, text);
 	}
 	free(files);

@@ -18,6 +18,7 @@
 #include "record/control.h"
 #include "record/describe.h"
 #include "record/doors.h"
+#include "record/facts.h"
 #include "record/gpu_sample.h"
 #include "record/gpu_watch.h"
 #include "record/target.h"
@@ -40,6 +41,7 @@
 #define ASK_NS 500000000
 #define WATCH_NS 100000000
 #define SAMPLES_NS 100000000
+#define SETTLE_MS 200 /* for processes that end because the program has */
 
 struct recorder {
 	const struct recorder_options *options;
@@ -94,13 +96,14 @@ static void write_closing_info(struct recorder *r, const struct recorder_result 
 		.exit_status = -1,
 		.complete = true,
 		.notes = &result->notes,
+		.program = &result->program,
 		.unwritten = trace_writer_totals(r->writer).unwritten,
 		.trouble = r->trouble.code ? r->trouble.text : NULL,
 	};
 
 	if (r->has_target) {
-		ending.exit_status = target_exit_status(&r->target);
-		ending.signal = WIFSIGNALED(r->target.status) ? WTERMSIG(r->target.status) : 0;
+		ending.exit_status = result->program.status;
+		ending.signal = result->program.signal;
 	}
 	(void)describe_ending(r->writer, &ending, &result->totals, trouble_of(r));
 }
@@ -462,10 +465,24 @@ static void finish_watch(struct recorder *r)
 {
 	if (r->watch)
 		watch_stop(r->watch);
+	if (r->watch && r->has_target)
+		watch_settle(r->watch, SETTLE_MS);
 	if (!r->watch_writer)
 		return;
 	(void)drain_pass(r->drain, trouble_of(r));
 	watch_writer_finish(r->watch_writer, trouble_of(r));
+}
+
+/* Of one that we have started: how it ended, and what it leaves behind. */
+static void tell_program(const struct recorder *r, struct trace_program *program)
+{
+	if (!r->has_target)
+		return;
+	program->ended = true;
+	program->status = target_exit_status(&r->target);
+	program->signal = WIFSIGNALED(r->target.status) ? WTERMSIG(r->target.status) : 0;
+	facts_read(program, r->session.folder_fd, r->root);
+	facts_descendants(program, r->watch, r->drain, r->root);
 }
 
 /* Which GPUs are used is known by what was recorded, so that is read before. */
@@ -531,6 +548,7 @@ static void finish(struct recorder *r, struct recorder_result *ret)
 	atomic_store(&r->session.page->closed, 1);
 	finish_watch(r);
 	finish_samples(r);
+	tell_program(r, &ret->program);
 	look_for_requests(r);
 	drain_finish(r->drain, trouble_of(r));
 	look_for_requests(r);

@@ -20,6 +20,7 @@
 #include "record/request.h"
 #include "record/variables.h"
 #include "ring/layout.h"
+#include "trace/program.h"
 
 struct gpu_samples;
 struct target;
@@ -70,6 +71,7 @@ struct recorder_result {
 	int exit_signal; /* that ended it; 0: none */
 	struct drain_totals totals;
 	struct notes notes; /* of the processes, to be told; not to be trusted */
+	struct trace_program program; /* of recorder_run(): how it ended, as the trace has it */
 	struct gpu_summary gpu;
 	uint64_t events, dropped, unwritten;
 	uint64_t trace_bytes;

@@ -7,6 +7,7 @@
  *              p0, p1, ...     one file a process, made by the processes
  *              c0, c1, ...     and one for what CUDA's library writes there (record/heir.h)
  *              n123, n123.1    what process 123 has to say to the user (record/notes.h)
+ *              f123            what it knows of itself (record/facts.h)
  */
 #ifndef RECORD_SESSION_H
 #define RECORD_SESSION_H

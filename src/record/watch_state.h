@@ -73,6 +73,7 @@ struct watched_process {
 	int end;        /* for process_end_status(); -1 */
 	uint64_t links; /* of that, when threads were last listed: one for each and two more */
 	pid_t parent;
+	char name[WATCH_NAME];
 	bool leader_ended, gone;
 	bool ended;    /* all of it; its parent has not asked yet */
 	bool death;    /* is noted */
@@ -105,6 +106,7 @@ struct watch {
 	size_t process_count, process_capacity, end_count; /* end_count: descriptors */
 	struct watched_death deaths[WATCH_DEATHS];
 	uint64_t death_count;
+	struct watch_killed killed[WATCH_SIGNALS]; /* by the signal's number, without the root */
 	struct machine_files machine_files;
 	struct machine_counters machine;
 	uint64_t machine_time; /* ticks, of the reading */

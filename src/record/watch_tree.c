@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,10 +90,9 @@ static int open_tasks(pid_t pid)
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Only who looks on is told of deaths. */
 static int open_end(struct watch *w, pid_t pid)
 {
-	int fd = w->options.views && w->end_count < WATCH_ENDS ? process_end_open(pid) : -1;
+	int fd = w->end_count < WATCH_ENDS ? process_end_open(pid) : -1;
 
 	w->end_count += fd >= 0;
 	return fd < 0 ? -1 : fd;
@@ -106,14 +106,27 @@ static void close_end(struct watch *w, struct watched_process *p)
 	w->end_count--;
 }
 
+static void count_killed(struct watch *w, const struct watched_process *p, int signal)
+{
+	struct watch_killed *killed = &w->killed[signal];
+
+	if (p->number == 0)
+		return;
+	killed->count++;
+	killed->pid = p->pid;
+	memcpy(killed->name, p->name, sizeof killed->name);
+}
+
 static void note_death(struct watch *w, struct watched_process *p)
 {
 	int status;
 
-	if (!w->options.views || p->death || process_end_status(p->end, p->files.stat, &status) != 0 || !WIFSIGNALED(status))
+	if (p->death || process_end_status(p->end, p->files.stat, &status) != 0 || !WIFSIGNALED(status))
 		return;
 	p->death = true;
 	w->deaths[w->death_count++ % WATCH_DEATHS] = (struct watched_death){ p->number, p->pid, WTERMSIG(status) };
+	if (WTERMSIG(status) < WATCH_SIGNALS)
+		count_killed(w, p, WTERMSIG(status));
 }
 
 void watch_tree_add(struct watch *w, pid_t pid)
@@ -144,6 +157,7 @@ void watch_tree_add(struct watch *w, pid_t pid)
 	p->tasks = open_tasks(pid);
 	p->children = proc_open(pid, pid, "children");
 	p->end = open_end(w, pid);
+	(void)proc_thread_name(pid, pid, p->name, sizeof p->name);
 	p->pss_reads = watch_memory_reads(0);
 	w->processes[w->process_count++] = p;
 	keep_counters(w, p, &counters, watch_process_cpu(p));
@@ -276,6 +290,7 @@ static void replace_program(struct watch *w, struct watched_process *p, uint64_t
 
 	p->memory = memory;
 	p->programs++;
+	(void)proc_thread_name(p->pid, p->pid, p->name, sizeof p->name);
 	p->now.known &= ~(1u << PROCESS_PSS_BYTES | 1u << PROCESS_SHARED_BYTES | 1u << PROCESS_SWAP_BYTES |
 			  1u << PROCESS_HELD_BYTES); /* read rarely */
 	p->pss_reads = watch_memory_reads(0);
@@ -407,4 +422,61 @@ void watch_tree_pass(struct watch *w)
 		if (w->processes[i]->gone)
 			watch_process_end(w, i);
 	w->passes++;
+}
+
+/* ---- When the root has ended --------------------------------------------------- */
+
+#define SETTLE_MOST 64 /* that are waited for */
+
+static bool lives(const struct watched_process *p)
+{
+	return p->number != 0 && !p->gone && !p->ended;
+}
+
+/* Waits for any of them to end; false where none will be waited for. */
+static bool wait_for_ends(const struct watch *w, int patience_ms)
+{
+	struct pollfd fds[SETTLE_MOST];
+	nfds_t count = 0;
+
+	for (size_t i = 0; i < w->process_count && count < SETTLE_MOST; i++)
+		if (lives(w->processes[i]) && w->processes[i]->end >= 0)
+			fds[count++] = (struct pollfd){ .fd = w->processes[i]->end, .events = POLLIN };
+	return count && poll(fds, count, patience_ms) > 0;
+}
+
+void watch_settle(struct watch *w, int patience_ms)
+{
+	struct timespec begin, now;
+	int left = patience_ms;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	while (left > 0 && wait_for_ends(w, left)) {
+		for (size_t i = w->process_count; i-- > 0;) {
+			struct watched_process *p = w->processes[i];
+
+			if (lives(p))
+				look_at_process(w, p);
+			if (p->gone)
+				watch_process_end(w, i);
+		}
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		left = patience_ms - (int)((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000);
+	}
+}
+
+pid_t watch_living(const struct watch *w, size_t index, const char **ret_name)
+{
+	for (size_t i = 0; i < w->process_count; i++) {
+		if (!lives(w->processes[i]) || index--)
+			continue;
+		*ret_name = w->processes[i]->name;
+		return w->processes[i]->pid;
+	}
+	return 0;
+}
+
+const struct watch_killed *watch_killed(const struct watch *w, int signal)
+{
+	return &w->killed[signal];
 }

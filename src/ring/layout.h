@@ -52,6 +52,11 @@
 #define NOTE_MAX_BYTES 500u
 #define NOTE_LIMIT 64u
 
+/* What a process knows of itself that the trace is to have ("interpreter /usr/bin/python3") is in a file "f" and its pid: a line
+ * for each, a word and what it says.  Of lines that begin with the same word the last one counts. */
+#define FACT_MAX_BYTES 600u    /* of a line */
+#define FACTS_MAX_BYTES 16384u /* of a file; what is beyond is not read */
+
 #define RING_LIMIT 16384u
 #define CHUNK_SIZE 65536u
 #define CHUNK_SLOTS (CHUNK_SIZE / sizeof(struct event_slot))

@@ -30,6 +30,7 @@ static const struct inferscope_inside inside = {
 	.emit_fields = inferscope_emit_fields,
 	.thread_name = name_thread,
 	.note = inferscope_note,
+	.fact = inferscope_fact,
 	.torch_start = inferscope_torch_start,
 	.torch_stop = inferscope_torch_stop,
 	.flush = inferscope_flush,

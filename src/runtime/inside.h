@@ -11,7 +11,7 @@
 
 #include "runtime/emit.h"
 
-#define INFERSCOPE_INSIDE 4u /* raise it whenever anything changes in runtime.h, ring/producer.h or here */
+#define INFERSCOPE_INSIDE 5u /* raise it whenever anything changes in runtime.h, ring/producer.h or here */
 
 #define INFERSCOPE_TORCH_SHAPES 1u
 #define INFERSCOPE_TORCH_LIGHT 2u /* for a part of the time, if all of it would take too much (torch_rest.c) */
@@ -28,6 +28,7 @@ struct inferscope_inside {
 			    const void *fields, size_t size);
 	void (*thread_name)(const char *name);
 	void (*note)(const char *text);
+	void (*fact)(const char *word, const char *text); /* ring/layout.h */
 	/* PyTorch's operators.  Try again as long as it says that the library is not loaded (0); 1: recording, -1: cannot, and a
 	 * note says why; -2: the same, but emit_itt() may (torch.h). */
 	int (*torch_start)(uint32_t flags);

@@ -1,5 +1,5 @@
 /*
- * note.c - a sentence for the user.
+ * note.c - a sentence for the user, and facts for the trace.
  *
  * In the profiled process nothing is printed: what there is to say is left in
  * the session's folder, and the recorder tells it when the program has ended.
@@ -34,6 +34,29 @@ void inferscope_note(const char *text)
 
 	if (fd >= 0) {
 		(void)!write(fd, text, strnlen(text, NOTE_MAX_BYTES));
+		close(fd);
+	}
+	errno = saved;
+}
+
+void inferscope_fact(const char *word, const char *text)
+{
+	char path[RING_PATH_MAX + 32], line[FACT_MAX_BYTES];
+	int saved = errno, fd;
+	size_t size;
+
+	if (!inferscope_joined())
+		return;
+	size = (size_t)snprintf(line, sizeof line - 1, "%s %s", word, text);
+	size = size < sizeof line - 1 ? size : sizeof line - 2;
+	for (size_t i = 0; i < size; i++)
+		if ((unsigned char)line[i] < ' ')
+			line[i] = ' ';
+	line[size++] = '\n';
+	snprintf(path, sizeof path, "%s/f%d", inferscope_runtime.folder, (int)getpid());
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0) {
+		(void)!write(fd, line, size);
 		close(fd);
 	}
 	errno = saved;

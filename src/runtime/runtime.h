@@ -12,7 +12,7 @@
  *      inherit.c  the same in the name of a process that has ended
  *      inside.c   what a language's extension gets: the same, without the names' detour
  *      flush.c    what doors of GPUs have still to write
- *      note.c     a sentence for the user, told by the recorder
+ *      note.c     a sentence for the user, told by the recorder, and facts for the trace
  *      nvtx*.c, itt*.c, torch*.c     the doors of others; ranges.c, arena.c, wide.c serve them
  */
 #ifndef RUNTIME_RUNTIME_H
@@ -140,6 +140,8 @@ bool inferscope_inherit(const char *folder, uint32_t number, uint32_t serial, ui
 
 /* A sentence for the user; the recorder tells it when the program has ended. */
 void inferscope_note(const char *text);
+/* What this process knows of itself, for the trace: a word that says what it is, and one line. */
+void inferscope_fact(const char *word, const char *text);
 
 /* Called by the thread library when a thread that had a ring ends. */
 void inferscope_thread_exit(void *thread);
