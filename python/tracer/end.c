@@ -151,7 +151,7 @@ static PyObject *tell_end(PyObject *self, PyObject *unused)
 	(void)self;
 	(void)unused;
 	if (tracer.on && !tracer.main_seen)
-		tracer.inside->fact("barren", "yes");
+		tracer.inside->fact("ran_nothing", "yes");
 	if (value && PyExceptionInstance_Check(value) && came_all_the_way(traceback)) {
 		Py_INCREF(value);
 		tell_type(Py_TYPE(value));

@@ -72,9 +72,9 @@ static int run_parts(struct parts *p)
 {
 	/* in order: some use what others found */
 	static int (*const all[])(struct parts *) = {
-		analyze_threads,   analyze_devices,	analyze_gpus,	analyze_tables,	   analyze_steps,    analyze_collectives, analyze_host,
-		analyze_integrity, analyze_idle_ranges, analyze_breakdown, analyze_overhead, analyze_findings,	  analyze_bottleneck,
-		analyze_notes,
+		analyze_program_end, analyze_threads,   analyze_devices,     analyze_gpus,	    analyze_tables,	  analyze_steps,
+		analyze_collectives, analyze_host,	analyze_integrity, analyze_idle_ranges, analyze_breakdown, analyze_overhead,
+		analyze_findings,    analyze_bottleneck, analyze_notes,
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

@@ -17,6 +17,7 @@
 #include "analyze/host.h"
 #include "timeline/states.h"
 #include "timeline/timeline.h"
+#include "trace/program.h"
 
 /* Integrity: can the figures be believed? */
 enum check_status { CHECK_OK, CHECK_NOTE, CHECK_WARN, CHECK_FAIL, CHECK_SKIPPED };
@@ -176,6 +177,10 @@ struct analysis {
 	struct timeline_states states;
 	int64_t clock_margin; /* ns */
 
+	struct trace_program program; /* how it ended */
+	bool ran_nothing;      /* it failed before it ran any code of its own: there is nothing to analyse */
+	bool waits_asked; /* threads were to be looked at from outside */
+
 	enum verdict verdict;
 	struct analysis_check *checks;
 	size_t check_count;
@@ -215,6 +220,9 @@ struct analysis_options {
 
 int analysis_run(struct analysis **ret, const struct timeline *t, const struct analysis_options *options, struct error *err);
 void analysis_free(struct analysis *a);
+
+/* Why nothing is known of what threads did, where it is not; advise: and what to do about it. */
+const char *analysis_unseen(const struct analysis *a, bool advise);
 
 /* By how much times of this clock may be off, as far as can be told, ns; NAN for the one clock of another tool's file. */
 double analysis_clock_error(const struct analysis *a, const struct timeline_clock *clock);

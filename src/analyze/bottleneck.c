@@ -77,7 +77,7 @@ static int bottleneck_of_host(struct parts *p)
 
 	if (!h->known || !h->window.looked || span <= 0) {
 		snprintf(b->cause, sizeof b->cause, "no device work is in the trace, and %s",
-			 h->known ? "threads were not looked at from outside" : "no call, operator or scope of the main thread");
+			 h->known ? analysis_unseen(p->a, false) : "no call, operator or scope of the main thread");
 		return 0;
 	}
 	unknown = share(time[OWNER_UNKNOWN], span);

@@ -160,7 +160,7 @@ int analyze_findings(struct parts *p)
 	struct analysis *a = p->a;
 	int rc = choose_judged(p);
 
-	if (rc)
+	if (rc || a->ran_nothing)
 		return rc;
 	rc = a->findings.span > 0 ? find_on_devices(p) : find_on_host(p);
 	if (rc == 0)

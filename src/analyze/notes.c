@@ -96,7 +96,7 @@ static void note_evidence(struct parts *p, const struct analysis_host *h)
 	int64_t span = w->to - w->from;
 
 	if (!w->looked)
-		texts_add(&p->a->notes, "threads were not looked at while they ran (run --waits on): what the program waits for cannot be judged");
+		texts_add(&p->a->notes, "%s: what the program waits for cannot be judged", analysis_unseen(p->a, true));
 	else if (w->samples == 0 && !(w->run <= SHARE_LEAST) && !has_places(p->t)) /* how much it ran may not be known */
 		texts_add(&p->a->notes, "the kernel refused to tell where threads run (perf_event_paranoid), so that Python's part cannot be told from libraries'");
 	if (share(w->time[OWNER_PROFILER], span) >= SHARE_LEAST)
@@ -108,7 +108,7 @@ int analyze_notes(struct parts *p)
 {
 	const struct analysis_host *h = &p->a->host;
 
-	if (!h->known || p->a->device_count)
+	if (!h->known || p->a->device_count || p->a->ran_nothing)
 		return 0;
 	note_load(p, h);
 	note_start(p, h);

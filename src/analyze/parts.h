@@ -171,6 +171,7 @@ double kernel_occupancy(const struct timeline_device *device, const struct timel
 double kernel_blocks_per_multiprocessor(const struct timeline_device *device, const struct timeline_detail *detail);
 
 /* Each fills its part; 0 or -ENOMEM. */
+int analyze_program_end(struct parts *p);   /* program_end.c */
 int analyze_threads(struct parts *p);       /* threads.c; first: others use `host` and `self` */
 /* What is most likely the main thread of a process, or of all (TIMELINE_NONE); NULL when there is no thread. */
 const struct analysis_thread *main_thread_of(const struct parts *p, uint32_t process);

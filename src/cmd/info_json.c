@@ -34,17 +34,18 @@ static void put_info_integer(struct json_writer *j, const char *key, const struc
 		json_null(j, key);
 }
 
-static void put_command(struct json_writer *j, const struct info *info)
+/* As it is, where it is. */
+static bool put_value(struct json_writer *j, const char *key, const struct info *info)
 {
 	struct buffer text = BUFFER_INIT;
 	const uint8_t *raw;
 	size_t size;
+	bool there = trace_reader_info_raw(info->reader, key, &raw, &size) == 0 && msgpack_to_json(raw, size, &text) == 0;
 
-	if (trace_reader_info_raw(info->reader, "command", &raw, &size) == 0 && msgpack_to_json(raw, size, &text) == 0)
-		json_raw(j, "command", (const char *)text.data, text.size);
-	else
-		json_null(j, "command");
+	if (there)
+		json_raw(j, key, (const char *)text.data, text.size);
 	buffer_release(&text);
+	return there;
 }
 
 static void put_head(struct json_writer *j, const struct info *info)
@@ -55,11 +56,15 @@ static void put_head(struct json_writer *j, const struct info *info)
 	int64_t start;
 
 	json_text(j, "path", info->path);
-	put_command(j, info);
+	if (!put_value(j, "command", info))
+		json_null(j, "command");
 	json_text(j, "start", info_start_time(info->reader, &start) ? info_format_time(text, start) : NULL);
 	put_us(j, "duration_us", s->duration_ns);
 	put_info_integer(j, "exit_status", info);
 	put_info_integer(j, "signal", info);
+	put_value(j, "program", info);
+	put_value(j, "trouble", info);
+	put_value(j, "unwritten", info);
 	json_bool(j, "complete", trace_reader_report(info->reader)->complete);
 	json_unsigned(j, "size_bytes", size);
 	json_unsigned(j, "events", s->events);
@@ -249,18 +254,6 @@ static void put_left_out(struct json_writer *j, const struct info *info)
 	for (uint32_t i = 0; info_note(info->reader, i, &text, &size); i++)
 		json_string(j, NULL, text, size);
 	json_close(j);
-}
-
-/* As it is, where it is. */
-static void put_value(struct json_writer *j, const char *key, const struct info *info)
-{
-	struct buffer text = BUFFER_INIT;
-	const uint8_t *raw;
-	size_t size;
-
-	if (trace_reader_info_raw(info->reader, key, &raw, &size) == 0 && msgpack_to_json(raw, size, &text) == 0)
-		json_raw(j, key, (const char *)text.data, text.size);
-	buffer_release(&text);
 }
 
 int info_json(const struct info *info, struct buffer *out)

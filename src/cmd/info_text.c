@@ -10,6 +10,7 @@
 #include "cmd/printer.h"
 #include "cmd/summary.h"
 #include "trace/clock_fit.h"
+#include "trace/program.h"
 #include "trace/reader.h"
 
 #define LABEL "%-12s"
@@ -52,18 +53,46 @@ static void print_command(const struct info *info, struct printer *out)
 	printer_printf(out, "\n");
 }
 
+static void print_sentence(struct printer *out, const char *label, const char *text)
+{
+	if (text[0] == '\0')
+		return;
+	printer_printf(out, LABEL, label);
+	printer_terminal(out, text, strlen(text), 0);
+	printer_printf(out, "\n");
+}
+
+static void print_ended(struct printer *out, const char *end)
+{
+	static const char front[] = "ended with ";
+	bool exited = strncmp(end, front, sizeof front - 1) == 0;
+
+	printer_printf(out, LABEL "%s", "ended", exited ? "exit " : end[0] ? "" : "not known");
+	printer_terminal(out, end + (exited ? sizeof front - 1 : 0), strlen(end) - (exited ? sizeof front - 1 : 0), 0);
+	printer_printf(out, "\n");
+}
+
 static void print_end(const struct info *info, struct printer *out)
 {
-	int64_t status;
+	struct trace_program program;
+	char text[PROGRAM_SENTENCE];
+	const char *trouble;
+	size_t size;
 
-	printer_printf(out, LABEL, "ended");
-	if (trace_reader_info_integer(info->reader, "signal", &status) == 0 && status > 0)
-		printer_printf(out, "killed by signal %" PRId64 " (%s)\n", status,
-			       status < 65 ? strsignal((int)status) : "unknown");
-	else if (trace_reader_info_integer(info->reader, "exit_status", &status) == 0)
-		printer_printf(out, "exit status %" PRId64 "\n", status);
-	else
-		printer_printf(out, "not known\n");
+	trace_program_read(info->reader, &program);
+	trace_program_say_end(&program, text);
+	print_ended(out, text);
+	trace_program_say_interpreter(&program, text);
+	print_sentence(out, "run by", text);
+	for (size_t i = 0; i < program.death_count; i++) {
+		trace_program_say_death(&program.deaths[i], text);
+		print_sentence(out, "killed", text);
+	}
+	if (trace_reader_info_string(info->reader, "trouble", &trouble, &size) == 0) {
+		printer_printf(out, LABEL "is not whole: ", "recording");
+		printer_terminal(out, trouble, size, 0);
+		printer_printf(out, "\n");
+	}
 	if (!trace_reader_report(info->reader)->complete)
 		printer_printf(out, LABEL "did not end normally: the trace goes as far as it was written\n",
 			       "recording");

@@ -106,14 +106,17 @@ void run_ending_set_apart(const sigset_t *mask)
 }
 
 /* Of a program that recorded nothing, the closing line says why; there is nothing else to show. */
+static bool is_shown(const struct config *config, const struct recorder_result *result)
+{
+	return config_integer(config, CONFIG_LOG_LEVEL) < LOG_LEVEL_ERROR && result->totals.recorded > 0;
+}
+
 static void analyze_and_exit(const struct config *config, const struct recorder_result *result, const sigset_t *mask)
 {
-	bool show = config_integer(config, CONFIG_LOG_LEVEL) < LOG_LEVEL_ERROR && result->totals.recorded > 0;
-
 	run_ending_set_apart(mask);
 	alarm(SECONDS_MOST);
 	limit_memory();
-	_exit(analyze_recording(config, config_string(config, CONFIG_TRACE), config_string(config, CONFIG_REPORT), show));
+	_exit(analyze_recording(config, config_string(config, CONFIG_TRACE), config_string(config, CONFIG_REPORT), is_shown(config, result)));
 }
 
 /* ---- The one that waits ------------------------------------------------------- */
@@ -167,29 +170,66 @@ static void say_outcome(int status, const struct requests *requests, const char 
 			WTERMSIG(status) == SIGALRM ? "took too long and was given up" : "failed", trace);
 }
 
-void run_ending(const struct config *config, struct recorder_result *result, const sigset_t *mask)
+/* Names of processes may hold anything. */
+static void say_safely(const char *front, const char *sentence)
+{
+	struct buffer safe = BUFFER_INIT;
+
+	if (sentence[0] && text_append_terminal(&safe, sentence, strlen(sentence), 0) == 0)
+		warning("%s%.*s", front, (int)safe.size, (const char *)safe.data);
+	buffer_release(&safe);
+}
+
+/* What nothing else on the screen says of a program's end; where there is a diagnosis it is said there. */
+static void say_program(const struct trace_program *program)
+{
+	char sentence[PROGRAM_SENTENCE];
+
+	if (program->signal && trace_program_failed(program)) {
+		trace_program_say_end(program, sentence);
+		say_safely("the program was ", sentence);
+	}
+	for (size_t i = 0; i < program->death_count; i++) {
+		trace_program_say_death(&program->deaths[i], sentence);
+		say_safely("", sentence);
+	}
+	trace_program_say_running(program, sentence);
+	say_safely("", sentence);
+}
+
+/* Returns whether the diagnosis is on the screen. */
+static bool analyze(const struct config *config, struct recorder_result *result, const sigset_t *mask)
 {
 	const char *trace = config_string(config, CONFIG_TRACE);
 	char digits[32];
 	pid_t pid;
+	int status;
 
 	if (strcmp(config_string(config, CONFIG_REPORT), "none") == 0 || result->trace_bytes == 0)
-		return;
+		return false;
 	if (result->requests.signal) { /* while the trace was being closed */
 		say_stopped(&result->requests, trace);
-		return;
+		return false;
 	}
 	if (result->events > EVENTS_MOST) {
 		warning("%s events are too many to analyse at the end of a run; 'inferscope analyze %s' does it",
 			text_group_digits(digits, result->events), trace);
-		return;
+		return false;
 	}
 	pid = fork();
 	if (pid == 0)
 		analyze_and_exit(config, result, mask);
 	if (pid < 0) {
 		warning("cannot start the analysis: %s; 'inferscope analyze %s' does it", strerror(errno), trace);
-		return;
+		return false;
 	}
-	say_outcome(run_ending_wait(pid, &result->requests), &result->requests, trace);
+	status = run_ending_wait(pid, &result->requests);
+	say_outcome(status, &result->requests, trace);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 && is_shown(config, result);
+}
+
+void run_ending(const struct config *config, struct recorder_result *result, const sigset_t *mask)
+{
+	if (!analyze(config, result, mask) && config_integer(config, CONFIG_LOG_LEVEL) < LOG_LEVEL_ERROR)
+		say_program(&result->program);
 }

@@ -200,6 +200,17 @@ static void put_doubt(struct page *p)
 	page_put(p, "</p>\n");
 }
 
+static void put_end(struct page *p)
+{
+	struct report_end end;
+
+	for (size_t i = 0; report_end(p->a, i, &end); i++) {
+		page_put(p, "<p class=\"doubt\"><b>%s:</b> ", end.label);
+		page_sentence(p, end.text);
+		page_put(p, "</p>\n");
+	}
+}
+
 static void put_summary(struct page *p)
 {
 	page_put(p, "<section class=\"summary\" aria-labelledby=\"verdict\">\n<h1 id=\"verdict\">");
@@ -208,6 +219,7 @@ static void put_summary(struct page *p)
 	put_outcome(p);
 	put_badges(p);
 	page_put(p, "</p>\n");
+	put_end(p);
 	put_doubt(p);
 	page_markup_tiles(p);
 	page_markup_breakdown(p);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "page/page_markup.h"
@@ -109,6 +110,16 @@ static void put_command(struct page *p)
 	buffer_release(&command);
 }
 
+static void put_program(struct page *p)
+{
+	char words[PROGRAM_SENTENCE];
+
+	trace_program_say_interpreter(&p->a->program, words);
+	put_fact(p, "Interpreter", words, strlen(words));
+	trace_program_say_end(&p->a->program, words);
+	put_fact(p, "Program", words, strlen(words));
+}
+
 static void put_trace(struct page *p)
 {
 	const struct timeline *t = p->a->timeline;
@@ -121,6 +132,7 @@ static void put_trace(struct page *p)
 	page_put(p, "<dt>Events</dt><dd>%s</dd>\n", text_group_digits(digits, t->events));
 	page_put(p, "<dt>Lost events</dt><dd>%s</dd>\n", text_group_digits(digits, t->lost));
 	put_command(p);
+	put_program(p);
 	for (uint32_t i = 0; i < t->host_count && i < HOSTS; i++) {
 		text = timeline_string(t, t->hosts[i].name, &size);
 		put_fact(p, "Host", text, size);

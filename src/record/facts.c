@@ -24,7 +24,7 @@ static void take(const char *line, size_t size, const char *word, char *out, siz
 
 static void take_line(struct trace_program *p, const char *line, size_t size)
 {
-	p->barren |= size > 7 && memcmp(line, "barren ", 7) == 0;
+	p->ran_nothing |= size > 12 && memcmp(line, "ran_nothing ", 12) == 0;
 	take(line, size, "interpreter", p->interpreter, sizeof p->interpreter);
 	take(line, size, "version", p->version, sizeof p->version);
 	take(line, size, "message", p->message, sizeof p->message);

@@ -52,6 +52,33 @@ static void put_title(struct view *v, const struct analysis *a, const struct rep
 	view_line(v);
 }
 
+/* How the program ended, where that is not well, comes before all that is said of its time. */
+static void put_end(struct view *v, const struct analysis *a)
+{
+	struct report_end end;
+
+	for (size_t i = 0; report_end(a, i, &end); i++) {
+		view_put(v, "  ");
+		view_styled(v, i == 0 && trace_program_failed(&a->program) ? VIEW_BAD : VIEW_WARN, "%s:", end.label);
+		view_put(v, " ");
+		view_sentence(v, end.text, 3, 10);
+	}
+}
+
+static void put_run_by(struct view *v, const struct analysis *a)
+{
+	char text[2 * PROGRAM_SENTENCE];
+
+	report_run_by(a, text);
+	if (text[0] == '\0')
+		return;
+	view_put(v, "  ");
+	view_begin(v, VIEW_DIM);
+	view_name(v, text, strlen(text), 0, COLUMNS_CUT_MIDDLE);
+	view_end(v);
+	view_line(v);
+}
+
 static void put_doubt(struct view *v, const struct analysis *a)
 {
 	const struct analysis_check *worst = report_doubt(a);
@@ -352,15 +379,19 @@ int report_diagnosis(const struct analysis *a, const struct report_source *sourc
 	struct view v = view_of(options, out);
 
 	put_title(&v, a, source);
+	put_end(&v, a);
 	put_doubt(&v, a);
 	put_verdict(&v, a);
-	put_bars(&v, a);
-	put_steps(&v, a);
+	if (!a->ran_nothing) {
+		put_bars(&v, a);
+		put_steps(&v, a);
+	}
 	if (a->findings.count)
 		put_findings(&v, a);
-	else if (a->timeline->events)
+	else if (a->timeline->events && !a->ran_nothing)
 		put_costs(&v, a);
 	put_note(&v, a);
+	put_run_by(&v, a);
 	put_outcome(&v, a);
 	put_file(&v, options->report);
 	put_file(&v, options->trace);

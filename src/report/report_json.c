@@ -39,6 +39,61 @@ static void put_trace(struct json_writer *j, const struct analysis *a, const str
 	json_close(j);
 }
 
+static void put_known(struct json_writer *j, const char *key, const char *text)
+{
+	json_text(j, key, text[0] ? text : NULL);
+}
+
+static void put_process(struct json_writer *j, const struct program_process *p)
+{
+	json_integer(j, "process_id", p->pid);
+	json_text(j, "name", p->name);
+}
+
+static void put_descendants(struct json_writer *j, const struct trace_program *p)
+{
+	json_open(j, "killed", '[');
+	for (size_t i = 0; i < p->death_count; i++) {
+		json_open(j, NULL, '{');
+		json_integer(j, "signal", p->deaths[i].signal);
+		json_unsigned(j, "count", p->deaths[i].count);
+		put_process(j, &p->deaths[i].last);
+		json_close(j);
+	}
+	json_close(j);
+	json_unsigned(j, "running_count", p->running_count);
+	json_open(j, "running", '[');
+	for (size_t i = 0; i < p->running_count && i < PROGRAM_LISTED; i++) {
+		json_open(j, NULL, '{');
+		put_process(j, &p->running[i]);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+/* How it ended; null: the trace does not say. */
+static void put_program(struct json_writer *j, const struct analysis *a)
+{
+	const struct trace_program *p = &a->program;
+
+	json_open(j, "program", '{');
+	if (p->ended) {
+		json_bool(j, "failed", trace_program_failed(p));
+		json_integer(j, "exit_status", p->status);
+		json_integer(j, "signal", p->signal);
+	} else {
+		json_null(j, "failed");
+		json_null(j, "exit_status");
+		json_null(j, "signal");
+	}
+	put_known(j, "exception", p->exception);
+	put_known(j, "message", p->message);
+	put_known(j, "interpreter", p->interpreter);
+	put_known(j, "version", p->version);
+	put_descendants(j, p);
+	json_close(j);
+}
+
 static void put_integrity(struct json_writer *j, const struct analysis *a)
 {
 	json_open(j, "integrity", '{');
@@ -263,6 +318,7 @@ int report_json(const struct analysis *a, const struct report_source *source, st
 	json_open(&j, NULL, '{');
 	json_text(&j, "analysis_version", "1.0");
 	put_trace(&j, a, source);
+	put_program(&j, a);
 	put_integrity(&j, a);
 	put_clocks(&j, a);
 	put_summary(&j, a);

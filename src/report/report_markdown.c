@@ -4,6 +4,7 @@
  * One fact a line, fixed units and a stable order, so that two reports can be
  * compared; what differs from run to run without meaning anything comes last.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -101,6 +102,17 @@ static void put_steps(struct markdown *m, const struct analysis *a)
 		markdown_put(m, "- Waiting for input: %.1f %% of step time\n", 100 * s->input_share);
 }
 
+static void put_end(struct markdown *m, const struct analysis *a)
+{
+	struct report_end end;
+
+	for (size_t i = 0; report_end(a, i, &end); i++) {
+		markdown_put(m, "- %c%s: ", toupper((unsigned char)end.label[0]), end.label + 1);
+		markdown_text(m, end.text);
+		markdown_put(m, "\n");
+	}
+}
+
 static void put_head(struct markdown *m, const struct analysis *a)
 {
 	const struct report_verdict verdict = report_verdict(a);
@@ -111,6 +123,7 @@ static void put_head(struct markdown *m, const struct analysis *a)
 	if (verdict.reason)
 		markdown_text(m, verdict.reason);
 	markdown_put(m, "\n\n");
+	put_end(m, a);
 	if (verdict.judged && a->bottleneck.confidence > 0)
 		markdown_put(m, "- Bottleneck: %s, confidence %s (%.2f)\n", bottleneck_name(a->bottleneck.type),
 			     report_confidence(a->bottleneck.confidence), a->bottleneck.confidence);
@@ -256,6 +269,7 @@ static void put_run(struct markdown *m, const struct analysis *a, const struct r
 {
 	const struct timeline *t = a->timeline;
 	struct buffer command = BUFFER_INIT;
+	char words[PROGRAM_SENTENCE];
 	const char *text;
 	size_t size;
 
@@ -264,6 +278,10 @@ static void put_run(struct markdown *m, const struct analysis *a, const struct r
 	markdown_put(m, "- Format: %s\n- Events: %" PRIu64 "\n- Lost events: %" PRIu64 "\n", source->format, t->events, t->lost);
 	check(m, report_command(a, &command));
 	put_run_text(m, "Command", (const char *)command.data, command.size);
+	trace_program_say_interpreter(&a->program, words);
+	put_run_text(m, "Interpreter", words, strlen(words));
+	trace_program_say_end(&a->program, words);
+	put_run_text(m, "Program", words, strlen(words));
 	buffer_release(&command);
 	for (uint32_t i = 0; i < t->host_count && i < 20; i++) {
 		text = timeline_string(t, t->hosts[i].name, &size);

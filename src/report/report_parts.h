@@ -89,6 +89,17 @@ int64_t report_host_time(const struct analysis *a, const struct analysis_table *
 /* Entries of a table that have the most time of their own, the most first; returns how many of `most` there are. */
 size_t report_most_self(const struct analysis_table *table, size_t *ret, size_t most);
 
+/* ---- report_program.c: the program that was run ---- */
+
+/* What all reports say first of how it ended, one after the other; false: there is no more.  The sentences are not safe. */
+struct report_end {
+	const char *label; /* "failed", "killed", "running" */
+	char text[PROGRAM_SENTENCE];
+};
+bool report_end(const struct analysis *a, size_t index, struct report_end *ret);
+/* "run by /usr/bin/python3 (Python 3.11.2), ended with status 0"; "" where neither is known.  Not safe. */
+void report_run_by(const struct analysis *a, char out[2 * PROGRAM_SENTENCE]);
+
 /* ---- report_shares.c: what the bars of all reports are made of ---- */
 
 enum report_group {

@@ -1,4 +1,5 @@
 /* report_program.c - see report_parts.h. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/msgpack.h"
@@ -82,4 +83,37 @@ int report_command(const struct analysis *a, struct buffer *out)
 			rc = buffer_append(out, word.data, word.size);
 	}
 	return rc;
+}
+
+bool report_end(const struct analysis *a, size_t index, struct report_end *ret)
+{
+	const struct trace_program *p = &a->program;
+	char end[PROGRAM_SENTENCE];
+
+	if (trace_program_failed(p) && index-- == 0) {
+		trace_program_say_end(p, end);
+		ret->label = "failed";
+		snprintf(ret->text, sizeof ret->text, "the program %s%s", p->signal ? "was " : "", end);
+		return true;
+	}
+	for (size_t i = 0; i < p->death_count; i++) {
+		trace_program_say_death(&p->deaths[i], ret->text);
+		ret->label = "killed";
+		if (ret->text[0] && index-- == 0)
+			return true;
+	}
+	trace_program_say_running(p, ret->text);
+	ret->label = "running";
+	return ret->text[0] && index == 0;
+}
+
+void report_run_by(const struct analysis *a, char out[2 * PROGRAM_SENTENCE])
+{
+	char by[PROGRAM_SENTENCE], end[PROGRAM_SENTENCE];
+
+	trace_program_say_interpreter(&a->program, by);
+	trace_program_say_end(&a->program, end);
+	if (trace_program_failed(&a->program)) /* which is said first */
+		end[0] = '\0';
+	snprintf(out, 2 * PROGRAM_SENTENCE, "%s%s%s%s", by[0] ? "run by " : "", by, by[0] && end[0] ? ", " : "", end);
 }

@@ -85,6 +85,8 @@ int report_terminal(const struct analysis *a, const struct report_source *source
 	size_t top = options->top ? options->top : 5, shown;
 	int rc = report_diagnosis(a, source, options, out);
 
+	if (rc || a->ran_nothing)
+		return rc ? rc : v.error;
 	shown = put_kernels(&v, a, top);
 	for (size_t i = 0; i < sizeof tables / sizeof tables[0] && shown < TABLES_SHOWN; i++)
 		shown += put_table(&v, a, tables[i].title, tables[i].table, top);

@@ -81,6 +81,24 @@ static double percent(int64_t part, int64_t whole)
 	return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
+static void put_program(struct text *x, const struct analysis *a)
+{
+	char text[2 * PROGRAM_SENTENCE];
+	struct report_end end;
+
+	for (size_t i = 0; report_end(a, i, &end); i++) {
+		put(x, LABEL, end.label);
+		check(x, text_append_terminal(x->out, end.text, strlen(end.text), 0));
+		put(x, "\n");
+	}
+	report_run_by(a, text);
+	if (text[0] == '\0')
+		return;
+	put(x, LABEL, "program");
+	check(x, text_append_terminal(x->out, text, strlen(text), 0));
+	put(x, "\n");
+}
+
 static void put_head(struct text *x, const struct analysis *a, const struct report_source *source)
 {
 	const struct timeline *t = a->timeline;
@@ -95,6 +113,7 @@ static void put_head(struct text *x, const struct analysis *a, const struct repo
 	if (t->lost)
 		put(x, ", %s events lost", text_group_digits(digits, t->lost));
 	put(x, "\n");
+	put_program(x, a);
 }
 
 static void put_integrity(struct text *x, const struct analysis *a)

@@ -190,8 +190,13 @@ struct report_verdict report_verdict(const struct analysis *a)
 	struct report_verdict v = { .judged = true };
 	const struct analysis_finding *first = report_first(a);
 	bool unknown = a->bottleneck.type == BOTTLENECK_UNKNOWN && !first;
+	char time[32];
 
-	if (a->timeline->events == 0 || unknown) {
+	if (a->ran_nothing) {
+		v.judged = false;
+		snprintf(v.words, sizeof v.words, "cannot judge: the program failed after %s, before it ran any code of its own",
+			 text_duration(time, (double)a->timeline->duration));
+	} else if (a->timeline->events == 0 || unknown) {
 		v.judged = false;
 		snprintf(v.words, sizeof v.words, "cannot judge: %s", a->timeline->events == 0 ? "there are no events in the trace" : "");
 		v.reason = a->timeline->events ? a->bottleneck.cause : NULL;

@@ -16,6 +16,9 @@
 const struct rules_table rules_tables[] = {
 	{ "analysis", "", true, "analysis_version straggler_rank" },
 	{ "trace", "trace", true, "path format events duration_us hosts processes threads devices lost_events" },
+	{ "program", "program", true, "failed exit_status signal exception message interpreter version running_count" },
+	{ "killed", "program/killed", false, "signal count process_id name" },
+	{ "running", "program/running", false, "process_id name" },
 	{ "integrity", "integrity", true, "verdict" },
 	{ "checks", "integrity/checks", false, "name status count detail" },
 	{ "clock", "clock", false, "domain name slope offset_ns error_us assumed_error_us method device_id drift_ppm residual_us jumps pairs moved moved_max_us clamped" },

@@ -65,7 +65,7 @@ static void put_running(const struct trace_program *p, struct buffer *out)
 
 static uint32_t count_keys(const struct trace_program *p)
 {
-	return (uint32_t)(!!p->interpreter[0] + !!p->version[0] + !!p->exception[0] + !!p->message[0] + p->barren + !!p->death_count + 2 * !!p->running_count);
+	return (uint32_t)(!!p->interpreter[0] + !!p->version[0] + !!p->exception[0] + !!p->message[0] + p->ran_nothing + !!p->death_count + 2 * !!p->running_count);
 }
 
 bool trace_program_is_empty(const struct trace_program *p)
@@ -81,8 +81,8 @@ int trace_program_write(const struct trace_program *p, struct buffer *out)
 	put_text(out, "version", p->version);
 	put_text(out, "exception", p->exception);
 	put_text(out, "message", p->message);
-	if (p->barren) {
-		(void)msgpack_write_text(out, "barren");
+	if (p->ran_nothing) {
+		(void)msgpack_write_text(out, "ran_nothing");
 		(void)msgpack_write_bool(out, true);
 	}
 	put_deaths(p, out);
@@ -200,8 +200,8 @@ static void take_fact(void *arg, const struct msgpack_value *key, struct cursor 
 		take_text(value, p->exception, sizeof p->exception);
 	else if (key_is(key, "message"))
 		take_text(value, p->message, sizeof p->message);
-	else if (key_is(key, "barren"))
-		p->barren = take_flag(value);
+	else if (key_is(key, "ran_nothing"))
+		p->ran_nothing = take_flag(value);
 	else if (key_is(key, "killed"))
 		p->death_count = take_list(value, take_death, p->deaths, sizeof p->deaths[0]);
 	else if (key_is(key, "running_count"))

@@ -36,7 +36,7 @@ struct trace_program {
 	int signal; /* by which it was ended; 0: none */
 	char interpreter[PROGRAM_TEXT], version[PROGRAM_NAME]; /* "" for none that is known */
 	char exception[PROGRAM_TEXT], message[PROGRAM_MESSAGE]; /* that ended it: its type and what it says; "" */
-	bool barren; /* none of its own code has run, as its interpreter says */
+	bool ran_nothing; /* none of its own code has run, as its interpreter says */
 	struct program_death deaths[PROGRAM_LISTED];
 	size_t death_count;
 	struct program_process running[PROGRAM_LISTED]; /* that go on, and are no longer recorded: the first ones */

@@ -19,7 +19,8 @@ def test_every_event_before_the_end_is_there(tidy, ending, status):
     assert result.out == ""
     assert result.closing == {"events": 2 * count + 2, "processes": 1, "threads": 1, "lost": 0, "dropped": 0,
                               "trace": "trace.sbt"}
-    assert len(result.lines) == 1
+    name = signal.Signals(status - 128).name if status > 128 else ""
+    assert result.lines[:-1] == [f"inferscope: the program was killed by signal {status - 128} ({name})"] * (status > 128)
     trace = tidy.trace().adds_up()
     assert len(trace.events) == 2 * count + 2
     assert trace.count("work") == count
@@ -149,6 +150,9 @@ def test_it_does_not_wait_for_a_daemon(place):
 
     assert result.status == 0
     assert result.closing["processes"] == 2
+    (running,) = place.trace().info["program"]["running"]
+    assert result.lines[0] == (f"inferscope: 1 process still runs and is no longer recorded: {running['name']} ({running['pid']}); "
+                               "run --wait-all waits for it")
     wait_for(lambda: note.read_text() == "recorded\nalive\n", "the daemon outliving its parent")
     trace = place.trace().adds_up()
     assert len(trace.events) == 2 * 1000 + 2 * 1000 + 1
@@ -161,6 +165,19 @@ def test_it_does_not_wait_for_a_daemon(place):
     (place.folder / "note.go").touch()  # it goes on, detached
     wait_for(lambda: note.read_text() == "recorded\nalive\ndone\n", "the daemon going on")
     assert len(place.trace().events) == 4001
+
+
+def test_a_child_that_is_killed(tidy):
+    script = "sleep 30 & p=$!; sleep 30 & q=$!; sleep 0.4; kill -KILL $p; kill $q; sleep 0.4; wait $p; exit 0"
+
+    result = tidy.record("--waits", "on", "/bin/sh", "-c", script)
+
+    assert result.status == 0
+    killed, wanted = tidy.trace().info["program"]["killed"]
+    assert (killed["signal"], killed["count"], killed["name"]) == (9, 1, "sleep")
+    assert (wanted["signal"], wanted["count"]) == (15, 1)
+    assert result.lines[0] == f"inferscope: 1 child process was killed by signal 9 (SIGKILL): sleep ({killed['pid']})"
+    assert len(result.lines) == 2
 
 
 def test_as_process_1_it_reaps(tidy):
