@@ -26,6 +26,7 @@ int cmd_record(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_top(int argc, char **argv);
+int cmd_trim(int argc, char **argv);
 int cmd_view(int argc, char **argv);
 
 #endif

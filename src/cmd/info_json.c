@@ -63,6 +63,7 @@ static void put_head(struct json_writer *j, const struct info *info)
 	put_info_integer(j, "exit_status", info);
 	put_info_integer(j, "signal", info);
 	put_value(j, "program", info);
+	put_value(j, "part", info);
 	put_value(j, "trouble", info);
 	put_value(j, "unwritten", info);
 	json_bool(j, "complete", trace_reader_report(info->reader)->complete);

@@ -10,6 +10,7 @@
 #include "cmd/printer.h"
 #include "cmd/summary.h"
 #include "trace/clock_fit.h"
+#include "trace/copy.h"
 #include "trace/program.h"
 #include "trace/reader.h"
 
@@ -98,6 +99,19 @@ static void print_end(const struct info *info, struct printer *out)
 			       "recording");
 }
 
+/* Of a trace that `trim` made. */
+static void print_part(const struct info *info, struct printer *out)
+{
+	struct trace_part part;
+	char from[40], to[40];
+
+	if (!trace_part_read(info->reader, &part))
+		return;
+	printer_printf(out, LABEL "from %s to %s of a longer one%s\n", "part", text_duration(from, (double)part.from_ns),
+		       part.to_ns < TRACE_PART_END ? text_duration(to, (double)part.to_ns) : "the end",
+		       part.redacted ? ", with names, paths or arguments replaced" : "");
+}
+
 static void print_head(const struct info *info, struct printer *out)
 {
 	const struct summary *s = info->summary;
@@ -113,6 +127,7 @@ static void print_head(const struct info *info, struct printer *out)
 		printer_printf(out, LABEL "%s\n", "started", info_format_time(text, start));
 	printer_printf(out, LABEL "%s\n", "duration", text_duration(text, (double)s->duration_ns));
 	print_end(info, out);
+	print_part(info, out);
 	printer_printf(out, LABEL "%s bytes", "size", text_group_digits(digits, size));
 	if (s->events > 0)
 		printer_printf(out, ", %.2f an event", (double)size / (double)s->events);

@@ -30,6 +30,7 @@ static const struct command commands[] = {
 	{ "dump", cmd_dump, "print the events of a trace as JSON or CSV" },
 	{ "export", cmd_export, "write a trace for another tool" },
 	{ "query", cmd_query, "answer questions to a trace, in SQL" },
+	{ "trim", cmd_trim, "take a part of a trace, to keep or to give to somebody else" },
 	{ "recover", cmd_recover, "make a trace of what a killed recorder left behind" },
 	{ "config", cmd_config, "show the settings and where they come from" },
 	{ "doctor", cmd_doctor, "say what is available here, and what each missing thing costs" },

@@ -381,36 +381,6 @@ static int emit_enclosing(struct walk *w, const struct trace_slice *slice)
 	return emit(w, &row);
 }
 
-static int ignore_slice(void *arg, const struct trace_slice *slice)
-{
-	(void)arg;
-	(void)slice;
-	return 0;
-}
-
-/* Feeds only what happened before `from`: each segment up to there, since times rise along a segment. */
-static int feed_until(struct trace_pairing *pairing, const struct trace_batch *batch, int64_t from)
-{
-	struct trace_batch view = *batch;
-	size_t s;
-	int rc;
-
-	view.segments = malloc((batch->segment_count + 1) * sizeof *view.segments);
-	if (!view.segments)
-		return -ENOMEM;
-	for (s = 0; s < batch->segment_count; s++) {
-		struct trace_segment *segment = &view.segments[s];
-
-		*segment = batch->segments[s];
-		for (segment->count = 0; segment->count < batch->segments[s].count; segment->count++)
-			if (batch->time[segment->first + segment->count] >= from)
-				break;
-	}
-	rc = trace_pairing_feed(pairing, &view, ignore_slice, NULL);
-	free(view.segments);
-	return rc;
-}
-
 /* The scopes that are open where the window begins, before anything in it. */
 static int walk_enclosing(struct walk *w, struct trace_batch *batch, size_t first, size_t end, int64_t from)
 {
@@ -423,7 +393,7 @@ static int walk_enclosing(struct walk *w, struct trace_batch *batch, size_t firs
 		if (i > first && trace_reader_block(w->reader, i)->first_time >= from)
 			continue;
 		if (trace_reader_decode(w->reader, i, batch, NULL) == 0)
-			rc = feed_until(pairing, batch, from);
+			rc = trace_pairing_feed_until(pairing, batch, from);
 	}
 	if (rc == 0)
 		rc = trace_pairing_finish(pairing, from, collect_open, w);

@@ -4,29 +4,115 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXTRA_MAX 8000u /* bytes of fields that fit an event's continuation slots */
+#include "trace/copy_state.h"
+#include "trace/redact.h"
+
 #define RUN_SLOTS 4096u
 
-struct copy {
-	struct trace_reader *from;
-	struct trace_writer *to;
-	uint32_t *strings; /* number there by number here; 0: not yet */
-	size_t string_count;
-	uint8_t extra[EXTRA_MAX];
-};
+static struct trace_text text_of(const struct copy *c, uint32_t id)
+{
+	struct trace_text text;
 
+	text.data = trace_reader_string(c->from, id, &text.size);
+	return text;
+}
+
+static uint32_t put_text(struct copy *c, struct trace_text text)
+{
+	return trace_writer_string(c->to, text.data, text.size);
+}
+
+static uint32_t copy_function(struct copy *c, uint32_t id, const struct trace_frame *frame);
+
+/* A name that is a function's is never taken for plain text: others may say the same. */
 static uint32_t copy_string(struct copy *c, uint32_t id)
 {
-	size_t size;
-	const char *text;
+	const struct trace_frame *frame;
 
 	if (id == 0 || id >= c->string_count)
 		return 0;
 	if (c->strings[id] == 0) {
-		text = trace_reader_string(c->from, id, &size);
-		c->strings[id] = trace_writer_string(c->to, text, size);
+		frame = trace_reader_function(c->from, id);
+		c->strings[id] = frame ? copy_function(c, id, frame) : put_text(c, text_of(c, id));
 	}
 	return c->strings[id];
+}
+
+/* ---- Texts that may be replaced --------------------------------------------- */
+
+static uint32_t copy_path(struct copy *c, uint32_t id)
+{
+	return c->redact ? put_text(c, trace_redact_path(c->redact, text_of(c, id))) : copy_string(c, id);
+}
+
+static uint32_t copy_named(struct copy *c, uint32_t id, const char *kind)
+{
+	return c->redact ? put_text(c, trace_redact_name(c->redact, kind, text_of(c, id))) : copy_string(c, id);
+}
+
+static uint32_t copy_command(struct copy *c, uint32_t id)
+{
+	return c->redact ? put_text(c, trace_redact_command(c->redact, text_of(c, id))) : copy_string(c, id);
+}
+
+static uint32_t copy_track_name(struct copy *c, const struct trace_track *track)
+{
+	const bool of_program = track->kind == TRACK_THREAD || track->kind == TRACK_STATES || track->kind == TRACK_TASK;
+	const struct trace_text text = text_of(c, track->name);
+	const bool is_main = text.size == strlen("MainThread") && memcmp(text.data, "MainThread", text.size) == 0;
+
+	return of_program && !is_main ? copy_named(c, track->name, track->kind == TRACK_TASK ? "task" : "thread") : copy_string(c, track->name);
+}
+
+/* Operators that come with PyTorch; others are the user's own. */
+static bool is_operator_of_framework(struct trace_text name)
+{
+	static const char *const fronts[] = { "aten::", "prim::", "prims::", "c10d::", "c10::", "nccl:", "gloo:", "torch::", "quantized::", "autograd::" };
+
+	for (size_t i = 0; i < sizeof fronts / sizeof fronts[0]; i++)
+		if (name.size > strlen(fronts[i]) && memcmp(name.data, fronts[i], strlen(fronts[i])) == 0)
+			return true;
+	return false;
+}
+
+/* What to call a name that is the program's own; NULL: it is the framework's, the driver's or the recorder's. */
+static const char *kind_of_name(const struct copy *c, struct trace_text name, uint8_t kind, uint32_t track)
+{
+	const struct trace_track *t = trace_reader_track(c->from, track);
+
+	if (t && t->kind != TRACK_THREAD && t->kind != TRACK_TASK && t->kind != TRACK_STREAM)
+		return NULL;
+	switch (kind) {
+	case EVENT_SCOPE:
+	case EVENT_INSTANT:
+	case EVENT_COUNTER:
+	case EVENT_FLOW:
+		return "name";
+	case EVENT_GPU_KERNEL:
+		return "kernel";
+	case EVENT_OP:
+		return is_operator_of_framework(name) ? NULL : "name";
+	case EVENT_CPU_SAMPLE:
+		return memmem(name.data, name.size, ".so", 3) ? NULL : "module";
+	default:
+		return NULL;
+	}
+}
+
+uint32_t copy_name(struct copy *c, uint32_t id, uint8_t kind, uint32_t track)
+{
+	struct trace_text text;
+	const char *word;
+
+	if (!c->redact || id == 0 || id >= c->string_count || trace_reader_function(c->from, id))
+		return copy_string(c, id);
+	text = text_of(c, id);
+	word = trace_redact_what(c->redact) & REDACT_NAMES ? kind_of_name(c, text, kind, track) : NULL;
+	if (!word)
+		return kind == EVENT_CPU_SAMPLE ? copy_path(c, id) : copy_string(c, id);
+	if (c->private_strings[id] == 0)
+		c->private_strings[id] = put_text(c, trace_redact_name(c->redact, word, text));
+	return c->private_strings[id];
 }
 
 /* ---- Dictionary ------------------------------------------------------------ */
@@ -39,7 +125,7 @@ static int copy_machines(struct copy *c)
 		const struct trace_host *h = trace_reader_host(c->from, i);
 
 		if (h)
-			rc = trace_writer_host(c->to, &(struct trace_host){ h->id, copy_string(c, h->name),
+			rc = trace_writer_host(c->to, &(struct trace_host){ h->id, copy_named(c, h->name, "host"),
 						       copy_string(c, h->system), copy_string(c, h->machine) });
 	}
 	for (uint32_t i = 0; rc == 0 && i < trace_reader_clock_count(c->from); i++) {
@@ -76,8 +162,8 @@ static int copy_processes_and_tracks(struct copy *c)
 		if (!found)
 			continue;
 		process = *found;
-		process.name = copy_string(c, process.name);
-		process.command = copy_string(c, process.command);
+		process.name = copy_named(c, process.name, "process");
+		process.command = copy_command(c, process.command);
 		rc = trace_writer_process(c->to, &process);
 	}
 	for (uint32_t i = 0; rc == 0 && i < trace_reader_track_count(c->from); i++) {
@@ -87,56 +173,77 @@ static int copy_processes_and_tracks(struct copy *c)
 		if (!found)
 			continue;
 		track = *found;
-		track.name = copy_string(c, track.name);
+		track.name = copy_track_name(c, found);
 		rc = trace_writer_track(c->to, &track);
 	}
 	return rc;
 }
 
+static bool is_private(struct copy *c, const struct trace_frame *f)
+{
+	return trace_redact_what(c->redact) & REDACT_NAMES && !trace_redact_is_public(text_of(c, f->file));
+}
+
 static struct trace_frame make_frame(struct copy *c, const struct trace_frame *f)
 {
-	return (struct trace_frame){ f->id, copy_string(c, f->function), copy_string(c, f->file), f->line, copy_string(c, f->module),
-				     f->address };
+	struct trace_frame frame = *f;
+
+	frame.file = copy_path(c, f->file);
+	frame.function = is_private(c, f) ? copy_named(c, f->function, "function") : copy_string(c, f->function);
+	frame.module = is_private(c, f) ? copy_named(c, f->module, "module") : copy_path(c, f->module);
+	return frame;
 }
 
-/* Before all else that has names: a name that is a function's must not be taken for plain text. */
-static int copy_functions(struct copy *c)
+static int copy_frame(struct copy *c, uint32_t id)
 {
-	for (uint32_t i = 1; i < c->string_count; i++) {
-		const struct trace_frame *f = trace_reader_function(c->from, i);
-		struct trace_frame frame;
-		const char *text;
-		size_t size;
+	const struct trace_frame *f = id < c->frame_count ? trace_reader_frame(c->from, id) : NULL;
+	struct trace_frame frame;
 
-		if (!f)
-			continue;
-		frame = make_frame(c, f);
-		text = trace_reader_string(c->from, i, &size);
-		c->strings[i] = trace_writer_frame_name(c->to, &frame, text, size);
-		if (c->strings[i] == 0)
-			return -ENOMEM;
-	}
-	return 0;
+	if (!f || c->frames[id])
+		return 0;
+	c->frames[id] = true;
+	frame = make_frame(c, f);
+	return trace_writer_frame(c->to, &frame);
 }
 
-static int copy_stacks(struct copy *c)
+static uint32_t copy_function(struct copy *c, uint32_t id, const struct trace_frame *f)
 {
+	struct trace_text text = text_of(c, id);
+	struct trace_frame frame = make_frame(c, f);
+
+	if (copy_frame(c, f->id) != 0)
+		return 0;
+	if (is_private(c, f))
+		text = trace_redact_name(c->redact, "function", text);
+	return trace_writer_frame_name(c->to, &frame, text.data, text.size);
+}
+
+static void copy_stack(struct copy *c, uint64_t id)
+{
+	const struct trace_stack *stack = id < c->stack_count ? trace_reader_stack(c->from, (uint32_t)id) : NULL;
 	int rc = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < trace_reader_frame_count(c->from); i++) {
-		const struct trace_frame *f = trace_reader_frame(c->from, i);
-		struct trace_frame frame;
+	if (!stack || c->stacks[id])
+		return;
+	c->stacks[id] = true;
+	for (uint32_t i = 0; rc == 0 && i < stack->count; i++)
+		rc = copy_frame(c, stack->frames[i]);
+	if (rc == 0)
+		(void)trace_writer_stack(c->to, stack);
+}
 
-		if (!f)
-			continue;
-		frame = make_frame(c, f);
-		rc = trace_writer_frame(c->to, &frame);
-	}
-	rc = rc ? rc : copy_functions(c);
-	for (uint32_t i = 0; rc == 0 && i < trace_reader_stack_count(c->from); i++)
-		if (trace_reader_stack(c->from, i))
-			rc = trace_writer_stack(c->to, trace_reader_stack(c->from, i));
-	return rc;
+static int copy_info(struct copy *c, const uint8_t *map, size_t size, struct error *err)
+{
+	struct buffer replaced = BUFFER_INIT;
+	int rc;
+
+	if (!c->redact)
+		return trace_writer_info(c->to, map, size, err);
+	rc = trace_redact_info(c->redact, map, size, &replaced);
+	if (rc == 0)
+		rc = trace_writer_info(c->to, replaced.data, replaced.size, err);
+	buffer_release(&replaced);
+	return rc == -EBADMSG ? 0 : rc;
 }
 
 static int copy_clocks_and_info(struct copy *c, struct error *err)
@@ -152,19 +259,19 @@ static int copy_clocks_and_info(struct copy *c, struct error *err)
 			rc = trace_writer_clock_pairs(c->to, i, pairs, count, err);
 	}
 	for (size_t i = 0; rc == 0 && trace_reader_info_block(c->from, i, &map, &size) == 0; i++)
-		rc = trace_writer_info(c->to, map, size, err);
+		rc = copy_info(c, map, size, err);
 	return rc;
 }
 
 /* ---- Events ---------------------------------------------------------------- */
 
-static struct event_slot make_slot(struct copy *c, const struct trace_batch *b, uint32_t i)
+static struct event_slot make_slot(struct copy *c, const struct trace_batch *b, uint32_t i, uint32_t track)
 {
 	bool on_thread = trace_batch_present(b, i) >> FIELD_DEPTH & 1;
 
 	return (struct event_slot){
 		.time = (uint64_t)b->time[i],
-		.name = copy_string(c, b->name[i]),
+		.name = copy_name(c, b->name[i], b->kind[i], track),
 		.cpu = b->cpu[i],
 		.depth = b->depth[i],
 		.kind = b->kind[i],
@@ -176,7 +283,7 @@ static size_t put_field(uint8_t *out, size_t used, uint8_t field, const void *da
 {
 	uint16_t length = (uint16_t)size;
 
-	if (used + 3 + size > EXTRA_MAX)
+	if (used + 3 + size > COPY_EXTRA_MAX)
 		return used;
 	out[used] = field;
 	memcpy(out + used + 1, &length, 2);
@@ -184,16 +291,34 @@ static size_t put_field(uint8_t *out, size_t used, uint8_t field, const void *da
 	return used + 3 + size;
 }
 
-/* The fields that a slot has no place for. */
-static size_t make_extra(struct copy *c, const struct trace_batch *b, uint32_t i, uint64_t mask)
+static size_t put_metadata(struct copy *c, struct trace_blob blob, uint32_t track, size_t used)
 {
+	const struct trace_track *t = trace_reader_track(c->from, track);
+	const bool of_program = !t || t->kind == TRACK_THREAD || t->kind == TRACK_TASK || t->kind == TRACK_STREAM;
+
+	if (!c->redact)
+		return put_field(c->extra, used, FIELD_METADATA, blob.data, blob.size);
+	if (of_program && trace_redact_what(c->redact) & REDACT_ARGS)
+		return used;
+	buffer_clear(&c->metadata);
+	if (trace_redact_paths_of(c->redact, blob.data, blob.size, &c->metadata) != 0)
+		return used;
+	return put_field(c->extra, used, FIELD_METADATA, c->metadata.data, c->metadata.size);
+}
+
+/* The fields that a slot has no place for. */
+static size_t make_extra(struct copy *c, const struct trace_batch *b, uint32_t i, uint32_t track)
+{
+	uint64_t mask = trace_batch_present(b, i);
 	size_t used = 0;
 
+	if (mask >> FIELD_STACK & 1 && b->field[FIELD_STACK])
+		copy_stack(c, b->field[FIELD_STACK][i]);
 	for (uint8_t f = FIELD_DURATION; f < FIELD_LIMIT; f++) {
 		if (!(mask >> f & 1))
 			continue;
 		if (f == FIELD_METADATA && b->metadata)
-			used = put_field(c->extra, used, f, b->metadata[i].data, b->metadata[i].size);
+			used = put_metadata(c, b->metadata[i], track, used);
 		else if (f != FIELD_METADATA && b->field[f])
 			used = put_field(c->extra, used, f, &b->field[f][i], sizeof b->field[f][i]);
 	}
@@ -209,32 +334,37 @@ static int copy_some(struct copy *c, const struct trace_batch *b, const struct t
 	struct event_slot *room;
 
 	if (trace_batch_present(b, i) & ~plain) {
-		struct event_slot slot = make_slot(c, b, i);
+		struct event_slot slot = make_slot(c, b, i, s->track);
 
 		*at = i + 1;
-		return trace_writer_event(c->to, s->track, &slot, c->extra, make_extra(c, b, i, trace_batch_present(b, i)), err);
+		return trace_writer_event(c->to, s->track, &slot, c->extra, make_extra(c, b, i, s->track), err);
 	}
 	room = trace_writer_run(c->to, s->track, RUN_SLOTS, err);
 	if (!room)
 		return -ENOMEM;
 	for (; i < end && n < RUN_SLOTS && !(trace_batch_present(b, i) & ~plain); i++)
-		room[n++] = make_slot(c, b, i);
+		room[n++] = make_slot(c, b, i, s->track);
 	source = i == end ? s->source_index : 0;
 	trace_writer_commit(c->to, s->track, n, source);
 	*at = i;
 	return 0;
 }
 
+int copy_segment(struct copy *c, const struct trace_batch *b, const struct trace_segment *s, struct error *err)
+{
+	int rc = 0;
+
+	for (uint32_t at = s->first; rc == 0 && at < s->first + s->count;)
+		rc = copy_some(c, b, s, &at, err);
+	return rc;
+}
+
 static int copy_block(struct copy *c, const struct trace_batch *b, struct error *err)
 {
 	int rc = trace_writer_domain(c->to, b->domain, err);
 
-	for (size_t i = 0; rc == 0 && i < b->segment_count; i++) {
-		const struct trace_segment *s = &b->segments[i];
-
-		for (uint32_t at = s->first; rc == 0 && at < s->first + s->count;)
-			rc = copy_some(c, b, s, &at, err);
-	}
+	for (size_t i = 0; rc == 0 && i < b->segment_count; i++)
+		rc = copy_segment(c, b, &b->segments[i], err);
 	return rc;
 }
 
@@ -272,33 +402,62 @@ static int copy_events(struct copy *c, size_t first, bool open, struct error *er
 	return rc;
 }
 
-static int copy_all(struct trace_reader *from, struct trace_writer *to, size_t first, bool open, struct error *err)
+/* ---- All of it ------------------------------------------------------------------ */
+
+struct copy *copy_new(struct trace_reader *from, struct trace_writer *to, struct trace_redact *redact)
 {
 	struct copy *c = calloc(1, sizeof *c);
-	int rc = -ENOMEM;
 
-	if (c) {
-		c->from = from;
-		c->to = to;
-		c->string_count = trace_reader_string_count(from);
-		c->strings = calloc(c->string_count + 1, sizeof *c->strings);
-	}
-	if (c && c->strings) {
-		rc = copy_stacks(c);
-		if (rc == 0)
-			rc = copy_machines(c);
-		if (rc == 0)
-			rc = copy_processes_and_tracks(c);
-	}
-	if (rc == -ENOMEM)
-		error_set(err, rc, "out of memory");
-	if (rc == 0)
-		rc = copy_clocks_and_info(c, err);
-	if (rc == 0)
-		rc = copy_events(c, first, open, err);
-	if (c)
-		free(c->strings);
+	if (!c)
+		return NULL;
+	c->from = from;
+	c->to = to;
+	c->redact = redact;
+	c->string_count = trace_reader_string_count(from);
+	c->strings = calloc(c->string_count + 1, sizeof *c->strings);
+	c->private_strings = calloc(c->string_count + 1, sizeof *c->private_strings);
+	c->frame_count = trace_reader_frame_count(from);
+	c->frames = calloc(c->frame_count + 1, sizeof *c->frames);
+	c->stack_count = trace_reader_stack_count(from);
+	c->stacks = calloc(c->stack_count + 1, sizeof *c->stacks);
+	if (c->strings && c->private_strings && c->frames && c->stacks)
+		return c;
+	copy_free(c);
+	return NULL;
+}
+
+void copy_free(struct copy *c)
+{
+	if (!c)
+		return;
+	buffer_release(&c->metadata);
+	free(c->stacks);
+	free(c->frames);
+	free(c->private_strings);
+	free(c->strings);
 	free(c);
+}
+
+int copy_all_but_events(struct copy *c, struct error *err)
+{
+	int rc = copy_machines(c);
+
+	rc = rc ? rc : copy_processes_and_tracks(c);
+	if (rc)
+		return error_errno(err, rc, "cannot copy the trace");
+	return copy_clocks_and_info(c, err);
+}
+
+static int copy_all(struct trace_reader *from, struct trace_writer *to, size_t first, bool open, struct error *err)
+{
+	struct copy *c = copy_new(from, to, NULL);
+	int rc;
+
+	if (!c)
+		return error_set(err, -ENOMEM, "out of memory");
+	rc = copy_all_but_events(c, err);
+	rc = rc ? rc : copy_events(c, first, open, err);
+	copy_free(c);
 	return rc;
 }
 

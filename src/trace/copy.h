@@ -18,4 +18,20 @@ int trace_copy(struct trace_reader *from, struct trace_writer *to, struct error 
  * first of these begins with it: for the first of several files. */
 int trace_copy_since(struct trace_reader *from, struct trace_writer *to, int64_t since, bool first, struct error *err);
 
+/* A part of a trace, of all its clocks: nanoseconds since its start.  The part starts at from_ns; `part` in its info says where it is from. */
+struct trace_redact; /* trace/redact.h */
+struct trace_copy_window {
+	int64_t from_ns, to_ns;
+	struct trace_redact *redact; /* what texts become; NULL: they stay */
+};
+#define TRACE_PART_END (INT64_MAX / 2) /* to_ns of a part that goes as far as the trace */
+int trace_copy_window(struct trace_reader *from, struct trace_writer *to, const struct trace_copy_window *window, struct error *err);
+
+/* What a trace that is a part of another says of that. */
+struct trace_part {
+	int64_t from_ns, to_ns;
+	unsigned redacted; /* trace/redact.h */
+};
+bool trace_part_read(const struct trace_reader *reader, struct trace_part *ret);
+
 #endif

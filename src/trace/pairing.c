@@ -32,6 +32,7 @@ struct pairing_track {
 	uint32_t size; /* slices open */
 	uint32_t domain;
 	uint64_t synced; /* the feed whose table has this track */
+	uint64_t early;  /* the feed in which it has events before the time that feeding goes to */
 	int64_t last_time;
 };
 
@@ -382,6 +383,72 @@ int trace_pairing_feed(struct trace_pairing *p, const struct trace_batch *batch,
 	rc = sync_tracks(p);
 	for (size_t i = 0; rc == 0 && i < batch->segment_count; i++)
 		rc = take_segment(p, &batch->segments[i]);
+	return rc;
+}
+
+static int ignore_slice(void *arg, const struct trace_slice *slice)
+{
+	(void)arg;
+	(void)slice;
+	return 0;
+}
+
+/* Shortens the segments to what was before `time`, and notes of which tracks something is left. */
+static int shorten_segments(struct trace_pairing *p, struct trace_batch *view, int64_t time)
+{
+	for (size_t i = 0; i < view->segment_count; i++) {
+		struct trace_segment *segment = &view->segments[i];
+		struct pairing_track *t = get_track(p, segment->track);
+		uint32_t count = 0;
+
+		if (!t)
+			return -ENOMEM;
+		while (count < segment->count && view->time[segment->first + count] < time)
+			count++;
+		segment->count = count;
+		if (count)
+			t->early = p->feed + 1;
+	}
+	return 0;
+}
+
+/* What a block says to have been open before it holds for a track at its first event there, which may be after the time: but
+ * for the first block, it says nothing of tracks that have no event before. */
+static void leave_out_later(struct trace_pairing *p, struct trace_batch *view)
+{
+	uint64_t feed = p->feed + 1;
+	size_t count = 0;
+
+	for (size_t i = 0; i < view->open_count; i++)
+		if (view->open[i].track < p->track_count && p->tracks[view->open[i].track].early == feed)
+			view->open[count++] = view->open[i];
+	view->open_count = count;
+	for (size_t t = 0; t < p->track_count; t++)
+		if (p->tracks[t].early != feed)
+			p->tracks[t].synced = feed;
+}
+
+int trace_pairing_feed_until(struct trace_pairing *p, const struct trace_batch *batch, int64_t time)
+{
+	struct trace_batch view = *batch;
+	int rc = -ENOMEM;
+
+	view.segments = malloc((batch->segment_count + 1) * sizeof *view.segments);
+	view.open = malloc((batch->open_count + 1) * sizeof *view.open);
+	if (view.segments && view.open) {
+		if (batch->segment_count)
+			memcpy(view.segments, batch->segments, batch->segment_count * sizeof *view.segments);
+		if (batch->open_count)
+			memcpy(view.open, batch->open, batch->open_count * sizeof *view.open);
+		rc = shorten_segments(p, &view, time);
+	}
+	if (rc == 0) {
+		if (p->feed > 0)
+			leave_out_later(p, &view);
+		rc = trace_pairing_feed(p, &view, ignore_slice, NULL);
+	}
+	free(view.segments);
+	free(view.open);
 	return rc;
 }
 

@@ -42,6 +42,8 @@ int trace_pairing_count_names(struct trace_pairing *p, size_t limit);
 /* Each batch also says what was open before it, so feeding may start anywhere and leave out blocks that cannot be read;
  * slices that ended in one of these are reported as unfinished.  Non-zero results of fn stop and are returned. */
 int trace_pairing_feed(struct trace_pairing *p, const struct trace_batch *batch, trace_slice_fn fn, void *arg);
+/* Takes only what happened before `time` (ticks), and reports nothing; times rise along each segment. */
+int trace_pairing_feed_until(struct trace_pairing *p, const struct trace_batch *batch, int64_t time);
 /* Reports what is still open, with `end` as the end time. */
 int trace_pairing_finish(struct trace_pairing *p, int64_t end, trace_slice_fn fn, void *arg);
 uint64_t trace_pairing_unmatched_ends(const struct trace_pairing *p);
