@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -13,71 +12,12 @@
 #include "cmd/command.h"
 #include "cmd/install_path.h"
 #include "cmd/recording.h"
+#include "cmd/run_command.h"
 #include "cmd/run_ending.h"
 #include "cmd/run_nsys.h"
 #include "record/doors.h"
 
 #define LOG_TAG "run"
-
-/* ---- What to run ------------------------------------------------------------- */
-
-static bool is_script(const char *argument)
-{
-	size_t n = strlen(argument);
-
-	return n > 3 && strcmp(argument + n - 3, ".py") == 0;
-}
-
-static const char *python(char *path, size_t size)
-{
-	const char *venv = getenv("VIRTUAL_ENV");
-
-	if (venv && venv[0] == '/') {
-		snprintf(path, size, "%s/bin/python", venv);
-		if (access(path, X_OK) == 0)
-			return path;
-	}
-	return "python3";
-}
-
-/* A script that is not there: the exit code is a shell's. */
-static int check_script(const char *script)
-{
-	struct stat st;
-
-	if (stat(script, &st) != 0)
-		return errno == EACCES ? fail(126, "cannot read the script %s: %s", script, strerror(errno)) :
-					 fail(127, "there is no script %s", script);
-	if (S_ISDIR(st.st_mode))
-		return fail(126, "cannot run %s: it is a directory", script);
-	if (access(script, R_OK) != 0)
-		return fail(126, "cannot read the script %s: %s", script, strerror(errno));
-	return 0;
-}
-
-/* The command line to execute: SCRIPT.py, -m and -c get an interpreter in front.  Allocated; NULL and *ret_status set
- * when it cannot be run. */
-static char **make_command(int count, char **arguments, char *interpreter, size_t size, int *ret_status)
-{
-	bool script = is_script(arguments[0]);
-	bool needs_python = script || strcmp(arguments[0], "-m") == 0 || strcmp(arguments[0], "-c") == 0;
-	char **argv;
-	int n = 0;
-
-	*ret_status = script ? check_script(arguments[0]) : 0;
-	if (*ret_status)
-		return NULL;
-	argv = calloc((size_t)count + 2, sizeof *argv);
-	if (!argv) {
-		*ret_status = fail(EXIT_ENVIRONMENT, "out of memory");
-		return NULL;
-	}
-	if (needs_python)
-		argv[n++] = (char *)python(interpreter, size);
-	for (int i = 0; i < count; i++)
-		argv[n++] = arguments[i];
-	return argv;
-}
 
 static int run_unrecorded(char *const argv[])
 {
@@ -306,21 +246,18 @@ static int record(const struct config *config, char *const argv[], const struct 
 
 int run_program(const struct config *config, int count, char **arguments, const struct run_company *company)
 {
-	char interpreter[4096];
+	struct run_command command;
 	int status = run_ending_check(config);
-	char **argv;
 
+	status = status ? status : run_command_make(&command, count, arguments);
 	if (status)
 		return status;
-	argv = make_command(count, arguments, interpreter, sizeof interpreter, &status);
-	if (!argv)
-		return status;
 	if (config_bool(config, CONFIG_ENABLED)) {
-		status = record(config, argv, company);
+		status = record(config, command.argv, company);
 	} else {
 		warning("not recording, because the setting 'enabled' is off");
-		status = run_unrecorded(argv);
+		status = run_unrecorded(command.argv);
 	}
-	free(argv);
+	run_command_release(&command);
 	return status;
 }
