@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "cmd/builtin.h"
 #include "cmd/command.h"
+#include "cmd/late_options.h"
 #include "cmd/live_settings.h"
 #include "cmd/options.h"
 #include "cmd/recording.h"
@@ -116,11 +117,13 @@ static int set_default(struct config *config, enum config_key key, enum config_o
 	return fail_with(&err, EXIT_ENVIRONMENT);
 }
 
-static int monitor(struct config *config, struct monitor *m, int count, char **arguments)
+static int monitor(struct late_options *late, struct monitor *m, int count, char **arguments)
 {
-	const struct run_company company = { .before = begin, .after = end, .arg = m };
-	int status = command_config(config);
+	struct run_company company = { .before = begin, .after = end, .arg = m };
+	struct config *config = late->config;
+	int status = late_options_config(late, &count, arguments);
 
+	company.passed_on = late_options_passed_on(late);
 	if (status == 0)
 		status = set_default(config, CONFIG_CALLS, CONFIG_FROM_FILE, "off");
 	if (status == 0)
@@ -136,6 +139,7 @@ int cmd_monitor(int argc, char **argv)
 {
 	struct config config;
 	struct monitor m = { .settings = LIVE_SETTINGS_INIT, .streams = { -1, -1, -1 } };
+	bool divided = false;
 	const struct option_row rows[] = {
 		LIVE_OPTIONS(&m.settings),
 		OPTION_REAL(0, "stall", "TIMES", &m.settings.alerts.stall, 2, 1000000,
@@ -169,16 +173,20 @@ int cmd_monitor(int argc, char **argv)
 		.rows = rows,
 		.stop_at_argument = true,
 		.argument_letters = RUN_ARGUMENT_LETTERS,
+		.ret_divided = &divided,
 	};
+	struct late_options late = { .options = &options, .config = &config };
 	int count, status;
 
 	if (config_init(&config) < 0)
 		return fail(EXIT_ENVIRONMENT, "out of memory");
 	count = command_options(&options, argc, argv);
+	late.divided = divided;
 	if (count < 1)
 		status = fail(EXIT_USAGE, "monitor: expected a program to run, as in 'inferscope monitor train.py'");
 	else
-		status = monitor(&config, &m, count, argv + 1);
+		status = monitor(&late, &m, count, argv + 1);
+	late_options_release(&late);
 	live_settings_release(&m.settings);
 	config_release(&config);
 	return status;

@@ -7,6 +7,7 @@
 #include "cmd/apply.h"
 #include "cmd/builtin.h"
 #include "cmd/command.h"
+#include "cmd/late_options.h"
 #include "cmd/options.h"
 #include "cmd/recording.h"
 #include "cmd/run_program.h"
@@ -15,6 +16,7 @@ int cmd_run(int argc, char **argv)
 {
 	struct config config;
 	struct run_company company = { 0 };
+	bool divided = false;
 	const struct option_row rows[] = {
 		OPTION_CONFIG(0, "report", "FILE", &config, CONFIG_REPORT,
 			      "where the report goes, as .md, .html, .txt or .json; report.md unless given, none for no analysis"),
@@ -48,18 +50,23 @@ int cmd_run(int argc, char **argv)
 		.rows = rows,
 		.stop_at_argument = true,
 		.argument_letters = RUN_ARGUMENT_LETTERS,
+		.ret_divided = &divided,
 	};
+	struct late_options late = { .options = &options, .config = &config };
 	int count, status;
 
 	if (config_init(&config) < 0)
 		return fail(EXIT_ENVIRONMENT, "out of memory");
 	count = command_options(&options, argc, argv);
+	late.divided = divided;
 	if (count < 1)
 		status = fail(EXIT_USAGE, "run: expected a program to run, as in 'inferscope run ./infer'");
 	else
-		status = command_config(&config);
+		status = late_options_config(&late, &count, argv + 1);
+	company.passed_on = late_options_passed_on(&late);
 	if (count >= 1 && status == 0)
 		status = run_program(&config, count, argv + 1, &company);
+	late_options_release(&late);
 	config_release(&config);
 	return status;
 }

@@ -152,6 +152,13 @@ static const struct option_row *find_long(const struct options *options, const c
 	return size == 4 && memcmp(name, "help", 4) == 0 ? &help_row : NULL;
 }
 
+bool options_knows(const struct options *options, const char *word)
+{
+	const struct option_row *row = strncmp(word, "--", 2) == 0 ? find_long(options, word + 2, strlen(word + 2)) : NULL;
+
+	return row && row != &help_row;
+}
+
 static const struct option_row *find_short(const struct options *options, char letter)
 {
 	const struct option_row *row;
@@ -252,6 +259,8 @@ int options_parse(const struct options *options, int argc, char **argv, struct e
 			ours = ours && !options->stop_at_argument;
 		} else if (strcmp(word, "--") == 0) {
 			ours = false;
+			if (options->ret_divided)
+				*options->ret_divided = true;
 		} else {
 			rc = word[1] == '-' ? take_long(options, word, &walk, err)
 					    : take_short(options, word, &walk, err);

@@ -84,6 +84,7 @@ struct options {
 	const struct option_row *rows;
 	bool stop_at_argument;        /* what follows the first argument is not ours, as with run */
 	const char *argument_letters; /* then: -m and -c, say, count as an argument; may be NULL */
+	bool *ret_divided;            /* set when "--" stands before the first argument; may be NULL */
 };
 
 #define OPTIONS_HELP (-1000) /* options_parse() met -h or --help */
@@ -91,6 +92,9 @@ struct options {
 /* Moves the arguments that are not options to argv[1] and up and returns their number; else OPTIONS_HELP, or -EINVAL
  * with one sentence and err->exit_code 2. */
 int options_parse(const struct options *options, int argc, char **argv, struct error *err);
+
+/* Whether a word without a value, such as "--report", is a long option of the table. */
+bool options_knows(const struct options *options, const char *word);
 
 /* The text of --help. */
 int options_help(const struct options *options, struct buffer *out);

@@ -209,6 +209,8 @@ static int record_with(const struct config *config, struct recorder_options *opt
 		print_taken_doors(options->runtime_path);
 	run_ending(config, &result, &mask);
 	print_closing_line(&result, options->trace_path);
+	if (company->passed_on && result.exit_status == EXIT_USAGE)
+		warning("%s", company->passed_on);
 	return result.exit_status;
 }
 

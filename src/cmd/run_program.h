@@ -37,6 +37,7 @@ struct run_company {
 	/* When it has ended, or was not started; before anything is said. */
 	void (*after)(void *arg);
 	void *arg;
+	const char *passed_on; /* said when the program has ended with status 2, that of arguments that were not understood */
 };
 
 /* Runs the program that the arguments say, with settings that have been read.  Returns its exit status, or an exit code
