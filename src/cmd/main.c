@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "cmd/builtin.h"
 #include "cmd/command.h"
 #include "cmd/printer.h"
+#include "cmd/unknown_command.h"
 
 struct command {
 	const char *name;
@@ -53,21 +53,13 @@ static const char *command_name(void *arg, size_t i)
 	return commands[i].name;
 }
 
-static int unknown_command(const char *name)
-{
-	const char *near = text_nearest(name, command_name, NULL);
-
-	if (near)
-		return fail(EXIT_USAGE, "unknown command '%.60s'; did you mean '%s'?", name, near);
-	return fail(EXIT_USAGE, "unknown command '%.60s'; 'inferscope --help' lists those there are", name);
-}
-
-static int print_help(void)
+static int print_help(int fd)
 {
 	const struct command *command;
 	struct printer out;
 
 	printer_stdout(&out);
+	out.fd = fd;
 	printer_printf(&out, "usage: inferscope COMMAND [options] [arguments]\n\n"
 			     "Finds out where the time of an AI workload goes.\n\ncommands:\n");
 	for (command = commands; command->name; command++)
@@ -86,13 +78,14 @@ static int print_version(void)
 	return printer_close(&out);
 }
 
-static int help_about(const char *name)
+/* argv[2] is the command. */
+static int help_about(int argc, char **argv)
 {
-	const struct command *command = find_command(name);
+	const struct command *command = find_command(argv[2]);
 
 	if (!command)
-		return unknown_command(name);
-	return command->run(2, (char *[]){ (char *)name, (char *)"--help", NULL });
+		return unknown_command(argc - 1, argv + 1, command_name);
+	return command->run(2, (char *[]){ argv[2], (char *)"--help", NULL });
 }
 
 /* A stream that we were started without is not to become a file of ours, with what we print in it: its place is taken,
@@ -111,17 +104,15 @@ int main(int argc, char **argv)
 
 	occupy_streams();
 	if (!first)
-		return fail(EXIT_USAGE, "expected a command; 'inferscope --help' lists them");
+		return print_help(STDERR_FILENO) ? EXIT_ENVIRONMENT : EXIT_USAGE;
 	if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)
 		return print_version();
 	if (strcmp(first, "help") == 0 && argc > 2)
-		return help_about(argv[2]);
+		return help_about(argc, argv);
 	if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "help") == 0)
-		return print_help();
+		return print_help(STDOUT_FILENO);
 	if (first[0] == '-')
-		return fail(EXIT_USAGE,
-			    "unknown option '%.60s'; options follow the command, as in 'inferscope info --help'",
-			    first);
+		return unknown_global_option(first);
 	command = find_command(first);
-	return command ? command->run(argc - 1, argv + 1) : unknown_command(first);
+	return command ? command->run(argc - 1, argv + 1) : unknown_command(argc, argv, command_name);
 }

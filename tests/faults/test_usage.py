@@ -118,7 +118,6 @@ def test_a_script_runs(tidy):
     (["recover", "a", "b"], ["folder"]),
     (["no-such-command"], ["no-such-command"]),
     (["rnu"], ["run"]),
-    ([], ["command"]),
     (["--no-such-option"], ["--no-such-option"]),
 ], ids=str)
 def test_bad_options(place, arguments, words):
