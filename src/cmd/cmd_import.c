@@ -75,7 +75,8 @@ static int import_files(struct importing *c)
 		trace_file_remove(&c->file);
 		return fail_with(&err, EXIT_INPUT);
 	}
-	print_closing_line(c);
+	if (command_says_more())
+		print_closing_line(c);
 	return EXIT_OK;
 }
 

@@ -104,7 +104,7 @@ static int look(struct top *top, const struct live_options *options)
 	live_free(live); /* before anything is said */
 	command_hold_messages(false);
 	if (ended)
-		fprintf(stderr, "inferscope: process %d has ended\n", (int)top->pid);
+		notice("process %d has ended", (int)top->pid);
 	return status < 0 ? fail_with(&err, EXIT_ENVIRONMENT) : status;
 }
 

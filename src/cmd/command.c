@@ -16,6 +16,12 @@
 #include "cmd/printer.h"
 
 static enum config_color color = CONFIG_COLOR_AUTO;
+static enum log_level least = LOG_LEVEL_INFO;
+
+bool command_says_more(void)
+{
+	return least < LOG_LEVEL_ERROR;
+}
 
 bool command_color(int fd)
 {
@@ -74,6 +80,7 @@ static void print_message(const char *colour, const char *text)
 
 #define RED "\033[31m"
 #define YELLOW "\033[33m"
+#define DIM "\033[2m"
 
 #define PRINT_FORMATTED(colour, format)                                                                                \
 	do {                                                                                                           \
@@ -93,7 +100,14 @@ int fail(int status, const char *format, ...)
 
 void warning(const char *format, ...)
 {
-	PRINT_FORMATTED(YELLOW, format);
+	if (command_says_more())
+		PRINT_FORMATTED(YELLOW, format);
+}
+
+void notice(const char *format, ...)
+{
+	if (command_says_more())
+		PRINT_FORMATTED(DIM, format);
 }
 
 int fail_with(const struct error *err, int status)
@@ -102,12 +116,26 @@ int fail_with(const struct error *err, int status)
 	return err->exit_code ? err->exit_code : status;
 }
 
+/* Some commands read no settings; what the environment says of the level holds for their messages, too. */
+static void take_level_of_environment(void)
+{
+	const char *text = getenv(config_keys[CONFIG_LOG_LEVEL].environment);
+	struct config config;
+
+	if (!text || config_init(&config) < 0)
+		return;
+	if (config_set(&config, CONFIG_LOG_LEVEL, text, NULL) == 0)
+		least = (enum log_level)config_integer(&config, CONFIG_LOG_LEVEL);
+	config_release(&config);
+}
+
 int command_options(const struct options *options, int argc, char **argv)
 {
 	struct error err = { 0 };
 	struct printer out;
 	int count = options_parse(options, argc, argv, &err);
 
+	take_level_of_environment();
 	if (count >= 0)
 		return count;
 	if (count != OPTIONS_HELP)
@@ -121,7 +149,7 @@ static void log_to_stderr(void *arg, enum log_level level, const char *tag, cons
 {
 	(void)arg;
 	(void)tag;
-	print_message(level == LOG_LEVEL_ERROR ? RED : level == LOG_LEVEL_WARN ? YELLOW : "\033[2m", message);
+	print_message(level == LOG_LEVEL_ERROR ? RED : level == LOG_LEVEL_WARN ? YELLOW : DIM, message);
 }
 
 int command_config(struct config *config)
@@ -131,11 +159,12 @@ int command_config(struct config *config)
 	int rc = config_load(config, &err);
 
 	color = (enum config_color)config_integer(config, CONFIG_COLOR);
+	least = (enum log_level)config_integer(config, CONFIG_LOG_LEVEL);
 	for (i = 0; i < config->warning_count; i++)
 		warning("%s", config->warnings[i]);
 	if (rc < 0)
 		return fail_with(&err, EXIT_ENVIRONMENT);
-	log_set_level((enum log_level)config_integer(config, CONFIG_LOG_LEVEL));
+	log_set_level(least);
 	log_set_sink(log_to_stderr, NULL);
 	return 0;
 }

@@ -28,6 +28,11 @@ enum exit_code {
 int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int fail_with(const struct error *err, int status); /* err->exit_code, when there is one, beats status */
 void warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What is no warning: that a file was written, say. */
+void notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* False when only errors are to be said (the setting `log_level`): then warning() and notice() say nothing. */
+bool command_says_more(void);
 
 /* While somebody else has the terminal, messages are kept; the end of it prints them.  From any thread. */
 void command_hold_messages(bool hold);

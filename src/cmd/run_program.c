@@ -167,7 +167,7 @@ static int follow_advice(const char *list, struct variables *variables)
 		status = fail(EXIT_ENVIRONMENT, "out of memory");
 	for (size_t at = 0, n; status == 0 && at < said.size; at += n + 1) {
 		n = (size_t)((const uint8_t *)memchr(said.data + at, '\n', said.size - at) - (said.data + at));
-		fprintf(stderr, "inferscope: applied %.*s\n", (int)n, (const char *)said.data + at);
+		notice("applied %.*s", (int)n, (const char *)said.data + at);
 	}
 	buffer_release(&said);
 	return status;
@@ -208,7 +208,8 @@ static int record_with(const struct config *config, struct recorder_options *opt
 	if (config_integer(config, CONFIG_LOG_LEVEL) <= LOG_LEVEL_INFO)
 		print_taken_doors(options->runtime_path);
 	run_ending(config, &result, &mask);
-	print_closing_line(&result, options->trace_path);
+	if (command_says_more())
+		print_closing_line(&result, options->trace_path);
 	if (company->passed_on && result.exit_status == EXIT_USAGE)
 		warning("%s", company->passed_on);
 	return result.exit_status;
