@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "cmd/builtin.h"
 #include "cmd/command.h"
+#include "cmd/export_match.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/printer.h"
@@ -207,6 +208,7 @@ static int export_files(struct export *x, char **paths, int count)
 		return status;
 	source = (struct report_source){ .path = about.title, .format = about.format, .version = INFERSCOPE_VERSION };
 	status = input_check_any(reader, about.title);
+	status = status ? status : export_match_check(reader, &x->options.filter, x->kinds, about.title);
 	if (status == 0)
 		status = x->settings ? with_findings(x, reader, &source) : write_file(x, reader);
 	if (status == 0)
@@ -214,6 +216,13 @@ static int export_files(struct export *x, char **paths, int count)
 	trace_reader_close(reader);
 	input_about_release(&about);
 	return status;
+}
+
+/* What goes to standard output says itself that it is there. */
+static void say_written(const struct export *x)
+{
+	if (strcmp(x->output, "-") != 0)
+		notice(x->kept ? "wrote %s; the older one is %s.old" : "wrote %s", x->output, x->output);
 }
 
 static int export_to(struct export *x, char **paths, int count)
@@ -227,10 +236,8 @@ static int export_to(struct export *x, char **paths, int count)
 	x->output = x->output ? x->output : made;
 	status = spare_terminal(x);
 	status = status ? status : export_files(x, paths, count);
-	if (status == 0 && made && x->kept)
-		fprintf(stderr, "inferscope: wrote %s; the older one is %s.old\n", made, made);
-	else if (status == 0 && made)
-		fprintf(stderr, "inferscope: wrote %s\n", made);
+	if (status == 0)
+		say_written(x);
 	free(made);
 	return status;
 }
