@@ -108,7 +108,7 @@ static char *default_output(const char *trace, const struct export_format *forma
 	for (begin = end; begin > 0 && trace[begin - 1] != '/'; begin--)
 		;
 	size = strcspn(trace + begin, "./");
-	if (size == 0) {
+	if (size == 0 || strcmp(trace, "-") == 0) {
 		trace = "trace";
 		begin = 0;
 		size = strlen(trace);

@@ -5,6 +5,7 @@
 #include "cmd/command.h"
 #include "cmd/info_print.h"
 #include "cmd/input.h"
+#include "cmd/input_stdin.h"
 #include "cmd/options.h"
 #include "cmd/printer.h"
 #include "cmd/summary.h"
@@ -29,7 +30,7 @@ static int describe(const char *path, enum format format, size_t top)
 {
 	struct error err = { 0 };
 	struct summary summary = { 0 };
-	struct info info = { .path = path, .summary = &summary, .top = top };
+	struct info info = { .path = input_stdin_name(path), .summary = &summary, .top = top };
 	struct trace_reader *reader;
 	int status = input_open(&reader, path);
 

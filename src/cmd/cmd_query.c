@@ -358,6 +358,9 @@ int cmd_query(int argc, char **argv)
 		status = fail(EXIT_USAGE, "query: expected a trace and a question, as in \"inferscope query trace.sbt 'SELECT * FROM steps'\"");
 	else
 		status = command_config(&config);
+	if (status == 0 && count == 1 && strcmp(argv[1], "-") == 0)
+		status = fail(EXIT_USAGE, "query: the trace is on standard input, so the question has to be an argument, as in \"inferscope query - "
+					  "'SELECT * FROM steps'\"");
 	status = status ? status : check_settings(&a);
 	status = status ? status : ask_trace(&a, argv + 1, 1, count == 2 ? argv[2] : NULL);
 	settings_free(a.settings);

@@ -1,6 +1,8 @@
 /* import_progress.c - see import_progress.h. */
 #include "cmd/import_progress.h"
 
+#include "cmd/input_stdin.h"
+
 #define STEPS 10000u /* of one file */
 
 void import_progress_step(void *progress, const char *path, uint64_t done, uint64_t total)
@@ -8,7 +10,7 @@ void import_progress_step(void *progress, const char *path, uint64_t done, uint6
 	struct import_progress *p = progress;
 	double share = total ? (double)done / (double)total : 1;
 
-	p->line.what = path;
+	p->line.what = input_stdin_name(path);
 	progress_step(&p->line, p->file * STEPS + (uint64_t)(share * STEPS), (uint64_t)p->count * STEPS);
 }
 

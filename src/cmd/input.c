@@ -13,6 +13,7 @@
 #include "cmd/command.h"
 #include "cmd/import_progress.h"
 #include "cmd/input_paths.h"
+#include "cmd/input_stdin.h"
 #include "import/temporary.h"
 #include "trace/reader.h"
 
@@ -25,10 +26,12 @@ void input_about_release(struct input_about *about)
 
 /* ---- Messages ------------------------------------------------------------------ */
 
-static int cannot_read(const char *path, const struct error *err)
+static int cannot_read(const char *path, struct error *err)
 {
 	int status = err->exit_code ? err->exit_code : EXIT_INPUT;
 
+	input_stdin_rename(err);
+	path = input_stdin_name(path);
 	if (strstr(err->text, path))
 		return fail(status, "%s", err->text);
 	if (err->offset > 0)
@@ -41,19 +44,20 @@ static void warn_of_import(const struct import_report *r)
 {
 	const struct import_damage *first = r->damage;
 	const char *noun = r->skipped == 1 ? "event" : "events";
+	const char *path = input_stdin_name(r->path);
 	char count[32], where[40] = "";
 
 	if (first->offset || first->size) /* a database has tables and rows instead */
 		snprintf(where, sizeof where, " at byte %llu", (unsigned long long)first->offset);
 	if (r->skipped > 0 && r->damage_count > 0)
-		warning("%s: %s %s could not be read, first%s: %s", r->path, text_group_digits(count, r->skipped), noun, where,
+		warning("%s: %s %s could not be read, first%s: %s", path, text_group_digits(count, r->skipped), noun, where,
 			first->reason);
 	else if (r->skipped > 0)
-		warning("%s: %s %s could not be read", r->path, text_group_digits(count, r->skipped), noun);
+		warning("%s: %s %s could not be read", path, text_group_digits(count, r->skipped), noun);
 	else if (r->damage_count > 0)
-		warning("%s: %s%s: %s", r->path, r->truncated ? "it is cut off" : "it is damaged", where, first->reason);
+		warning("%s: %s%s: %s", path, r->truncated ? "it is cut off" : "it is damaged", where, first->reason);
 	else if (r->truncated)
-		warning("%s: it is cut off; what there is has been read", r->path);
+		warning("%s: it is cut off; what there is has been read", path);
 }
 
 void input_warn_of_damage(const struct trace_reader *reader, const char *path)
@@ -61,6 +65,7 @@ void input_warn_of_damage(const struct trace_reader *reader, const char *path)
 	const struct trace_report *report = trace_reader_report(reader);
 	char bytes[32];
 
+	path = input_stdin_name(path);
 	if (report->damage_count > 0)
 		warning("%s: %s bytes at %zu %s could not be read, first at byte %llu: %s", path,
 			text_group_digits(bytes, report->damage_bytes), report->damage_count,
@@ -74,7 +79,7 @@ int input_check_readable(const struct trace_reader *reader, const char *path, un
 
 	if (decoded > 0 || blocks == 0)
 		return 0;
-	return fail(EXIT_INPUT, "%s: none of its %zu blocks of events could be read, the first is at byte %llu", path, blocks,
+	return fail(EXIT_INPUT, "%s: none of its %zu blocks of events could be read, the first is at byte %llu", input_stdin_name(path), blocks,
 		    (unsigned long long)trace_reader_block(reader, 0)->offset);
 }
 
@@ -100,7 +105,7 @@ static int open_sbt(struct trace_reader **ret, const char *path, struct error *e
 	if (fd < 0)
 		return fd;
 	if (damage[0])
-		warning("%s: %s", path, damage);
+		warning("%s: %s", input_stdin_name(path), damage);
 	return trace_reader_open_fd(ret, fd, path, err);
 }
 
@@ -130,6 +135,7 @@ static int add_files(struct import *im, const struct input_paths *list, struct i
 		if (err->exit_code == EXIT_ENVIRONMENT || list->count == 1)
 			return rc;
 		import_progress_end(progress);
+		input_stdin_rename(err);
 		warning("%s", err->text);
 		failed++;
 	}
@@ -154,6 +160,7 @@ int input_import(int fd, const struct input_paths *list, const struct input_opti
 	rc = add_files(im, list, &progress, err);
 	import_progress_end(&progress);
 	if (rc) {
+		input_stdin_rename(err);
 		import_abandon(im);
 		return rc;
 	}
@@ -211,7 +218,7 @@ static int open_list(struct trace_reader **ret, const struct input_paths *list, 
 static char *make_title(char **paths, int count, size_t files)
 {
 	struct buffer title = BUFFER_INIT;
-	int rc = buffer_printf(&title, "%s", paths[0]);
+	int rc = buffer_printf(&title, "%s", input_stdin_name(paths[0]));
 
 	if (rc == 0 && count > 1)
 		rc = buffer_printf(&title, " and %d more", count - 1);
@@ -231,6 +238,18 @@ int input_spare(const char *path, const char *output)
 	return fail(EXIT_USAGE, "%s is to be read and cannot be written at the same time; give another --output", output);
 }
 
+static void warn_of_repeated(const struct input_paths *list)
+{
+	const char *one = input_stdin_name(list->first_repeated), *other = list->repeats ? input_stdin_name(list->repeats) : "another";
+
+	if (list->repeated == 1 && strcmp(one, other) == 0)
+		warning("%s is given twice and is read once", one);
+	else if (list->repeated == 1)
+		warning("%s is the same file as %s and is read once", one, other);
+	else
+		warning("%zu files are given more than once and are read once, the first is %s, which is %s", list->repeated, one, other);
+}
+
 int input_expand(struct input_paths *list, char **paths, int count, const char *output)
 {
 	int status = 0;
@@ -245,6 +264,8 @@ int input_expand(struct input_paths *list, char **paths, int count, const char *
 		status = input_spare(list->paths[i], output);
 	if (status)
 		return status;
+	if (list->repeated)
+		warn_of_repeated(list);
 	if (list->ignored)
 		warning("%zu file%s no trace%s and left out, the first is %s", list->ignored,
 			list->ignored == 1 ? " is" : "s are", list->ignored == 1 ? "" : "s", list->first_ignored);
@@ -260,7 +281,7 @@ int input_open_many(struct trace_reader **ret, char **paths, int count, const st
 	struct error err = { 0 };
 	int status = input_expand(&list, paths, count, options->output);
 
-	if (status == 0 && !(about.title = make_title(paths, count, list.count)))
+	if (status == 0 && !(about.title = make_title(paths, count - (int)list.repeated, list.count)))
 		status = fail(EXIT_ENVIRONMENT, "out of memory");
 	if (status == 0 && open_list(&reader, &list, options, &about, &err))
 		status = cannot_read(list.count == 1 ? list.paths[0] : about.title, &err);
@@ -277,10 +298,11 @@ int input_open_many(struct trace_reader **ret, char **paths, int count, const st
 int input_open(struct trace_reader **ret, const char *path)
 {
 	const struct input_options options = { .lean = false };
-	struct input_paths list = { .paths = &(char *){ (char *)path }, .count = 1 };
-	struct input_about about = { 0 };
 	struct error err = { 0 };
-	int rc = open_list(ret, &list, &options, &about, &err);
+	const char *file = input_stdin_path(path, &err);
+	struct input_paths list = { .paths = &(char *){ (char *)file }, .count = 1 };
+	struct input_about about = { 0 };
+	int rc = file ? open_list(ret, &list, &options, &about, &err) : err.code;
 
 	input_about_release(&about);
 	return rc ? cannot_read(path, &err) : 0;

@@ -13,4 +13,8 @@ int temporary_open(struct error *err);
  * Returns a descriptor.  damage, which has room for 160 bytes, is "" or what cut it short. */
 int temporary_unpacked(const char *path, const struct import_options *options, char *damage, struct error *err);
 
+/* All that comes from a descriptor, called `name`, as such a file.  More than `most` bytes, or than half of the room there is, are
+ * refused.  Returns a descriptor; what fails has exit_code 4. */
+int temporary_copy(int from, const char *name, uint64_t most, struct error *err);
+
 #endif

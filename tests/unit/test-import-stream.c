@@ -9,12 +9,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include "base/file.h"
 #include "import/stream.h"
+#include "import/temporary.h"
 
 static char folder[] = "/tmp/test-import-stream-XXXXXX";
 
@@ -429,6 +431,33 @@ static void inflates(void **state)
 	buffer_release(&packed);
 }
 
+/* What comes through a pipe: all of it, or a sentence. */
+static void copies(void **state)
+{
+	struct buffer out = BUFFER_INIT;
+	struct error err = { 0 };
+	char path[64];
+	int from, fd;
+
+	(void)state;
+	run("head -c 300001 /dev/zero | tr '\\0' x > whole");
+	from = open("whole", O_RDONLY | O_CLOEXEC);
+	fd = temporary_copy(from, "the pipe", 300001, &err);
+	assert_true(fd >= 0);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	assert_int_equal(file_read_whole(path, 1 << 20, &out), 0);
+	assert_int_equal(out.size, 300001);
+	assert_int_equal(out.data[300000], 'x');
+	close(fd);
+	lseek(from, 0, SEEK_SET);
+	assert_int_equal(temporary_copy(from, "the pipe", 300000, &err), -EFBIG);
+	assert_int_equal(err.exit_code, 4);
+	assert_non_null(strstr(err.text, "the pipe has more than the 300 kB that there is room for"));
+	close(from);
+	assert_int_equal(temporary_copy(-1, "the pipe", 1, &err), -EBADF);
+	buffer_release(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,7 +465,7 @@ int main(void)
 		cmocka_unit_test(zstd_frames), cmocka_unit_test(cut_off),      cmocka_unit_test(damaged),
 		cmocka_unit_test(bombs),       cmocka_unit_test(long_events),  cmocka_unit_test(given_up),
 		cmocka_unit_test(no_file),     cmocka_unit_test(progress),     cmocka_unit_test(peeks),
-		cmocka_unit_test(inflates),
+		cmocka_unit_test(inflates),    cmocka_unit_test(copies),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
