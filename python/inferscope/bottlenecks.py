@@ -6,6 +6,7 @@
     inferscope.optimization_suggestions("tokenizer_wait")
 """
 
+import enum
 import logging
 import re
 import threading
@@ -36,84 +37,66 @@ _OURS = {
 }
 
 
-class _Types(type):
-    """What makes the class look like an Enum that can grow."""
-
-    _members = {}  # by value
-    _lock = threading.Lock()
-
-    def __call__(cls, value):
-        if isinstance(value, cls):
-            return value
-        found = cls._members.get(value) if isinstance(value, str) else None
-        if found is None and isinstance(value, str):
-            plugins.load_plugins()  # it may be one of theirs
-            found = cls._members.get(value)
-        if found is None:
-            raise ValueError("%r is not a valid BottleneckType" % (value,))
-        return found
-
-    def __getitem__(cls, name):
-        for member in cls:
-            if member.name == name:
-                return member
-        raise KeyError(name)
-
-    def __iter__(cls):
-        return iter(list(cls._members.values()))
-
-    def __len__(cls):
-        return len(cls._members)
+class _Types(enum.EnumMeta):
+    """What an Enum needs to grow: enum itself makes members with their class only."""
 
     def __contains__(cls, value):
-        return isinstance(value, cls) or isinstance(value, str) and value in cls._members
+        return isinstance(value, cls) or isinstance(value, str) and value in cls._value2member_map_
+
+
+class BottleneckType(enum.Enum, metaclass=_Types):
+    """What holds a program up."""
+
+    DATA_LOADING = "data_loading"
+    PREPROCESSING = "preprocessing"
+    MEMORY_ALLOCATION = "memory_allocation"
+    GPU_TRANSFER = "gpu_transfer"
+    CPU_COMPUTATION = "cpu_computation"
+    I_O_OPERATION = "i_o_operation"
+    NETWORK_LATENCY = "network_latency"
+    SYNCHRONIZATION = "synchronization"
 
     @property
-    def __members__(cls):
-        return {member.name: member for member in cls}
+    def description(self):
+        return _descriptions[self.value]
 
-    def __dir__(cls):
-        return sorted({*super().__dir__(), *cls.__members__})
+    @classmethod
+    def _missing_(cls, value):
+        if not isinstance(value, str):
+            return None
+        plugins.load_plugins()  # it may be one of theirs
+        return cls._value2member_map_.get(value)
 
+    @classmethod
     def register(cls, value, description=""):
-        """A new one, or the one of this value that there is; its name is the value in capitals."""
+        """A new member, or the one of this value that there is; its name is the value in capitals."""
         if not isinstance(value, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", value):
             raise ValueError("%r cannot be a bottleneck type: small letters, digits and _, beginning with a letter" % (value,))
         if not isinstance(description, str):
             raise TypeError("the description of a bottleneck type is a text, not %s" % type(description).__name__)
-        with cls._lock:
-            known = cls._members.get(value)
+        with _lock:
+            known = cls._value2member_map_.get(value)
             if known is None:
-                known = cls._members[value] = cls.__new__(cls)
-                for name, text in (("name", value.upper()), ("value", value), ("description", description)):
-                    object.__setattr__(known, name, text)
-                type.__setattr__(cls, known.name, known)  # found without asking __getattr__, which a loop would notice
-            elif description and known.description != description:
+                _descriptions[value] = description
+                return _added(cls, value)
+            if description and known.description != description:
                 raise ValueError("%r is a bottleneck type already: %s" % (value, known.description or "one without a description"))
         return known
 
 
-class BottleneckType(metaclass=_Types):
-    """What holds a program up; used like an Enum, which it is but for register()."""
-
-    __slots__ = ("name", "value", "description")
-
-    def __setattr__(self, name, value):
-        raise AttributeError("a bottleneck type does not change")
-
-    def __reduce__(self):
-        return BottleneckType, (self.value,)
-
-    def __repr__(self):
-        return "<BottleneckType.%s: %r>" % (self.name, self.value)
-
-    def __str__(self):
-        return "BottleneckType." + self.name
+def _added(cls, value):
+    """A member as enum makes them; its tables are the same from CPython 3.9 on."""
+    member = object.__new__(cls)
+    member._name_, member._value_, member.__objclass__ = value.upper(), value, cls
+    member._sort_order_ = len(cls._member_names_)
+    type.__setattr__(cls, member.name, member)  # from 3.12 on members are found as attributes only
+    cls._member_map_[member.name] = cls._value2member_map_[value] = member
+    cls._member_names_.append(member.name)
+    return member
 
 
-for _value, (_description, _) in _OURS.items():
-    BottleneckType.register(_value, _description)
-
+_lock = threading.Lock()
+_descriptions = {value: description for value, (description, _) in _OURS.items()}
 
 def register_bottleneck_type(name, description=""):
     """Makes BottleneckType know one more, which is given."""

@@ -4,6 +4,7 @@ The analysis at the end, which test_terminal.py is about, would leave report.md 
 outside, which test_waits.py is about, records more than the programs do.  What must not change a program is tried with it.
 """
 
+import copy
 import os
 from pathlib import Path
 
@@ -26,6 +27,16 @@ AS_USERS_HAVE_IT = {"test_transparency", "test_diagnosis", "test_demo", "test_zo
 def _waits(request, monkeypatch):
     if request.module.__name__ in AS_USERS_HAVE_IT:
         monkeypatch.delenv("INFERSCOPE_WAITS")
+
+
+@pytest.fixture
+def types_of_ones_own(monkeypatch):
+    """Types of bottlenecks and strategies that a test registers are gone after it."""
+    from inferscope import BottleneckType, bottlenecks
+    for name in ("_member_map_", "_value2member_map_", "_member_names_"):
+        monkeypatch.setattr(BottleneckType, name, copy.copy(getattr(BottleneckType, name)))
+    monkeypatch.setattr(bottlenecks, "_descriptions", dict(bottlenecks._descriptions))
+    monkeypatch.setattr(bottlenecks, "_strategies", {key: list(value) for key, value in bottlenecks._strategies.items()})
 
 
 def pytest_configure(config):

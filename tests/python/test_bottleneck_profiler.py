@@ -443,10 +443,8 @@ def test_what_the_program_records_itself():
             for one in session.bottlenecks] == [("queue_empty", 3, 0.4, 1.5, ["Fill it"], "program")]
 
 
-def test_types_and_strategies_of_others_are_known(monkeypatch):
-    from inferscope import bottlenecks
-    monkeypatch.setattr(type(BottleneckType), "_members", dict(type(BottleneckType)._members))
-    monkeypatch.setattr(bottlenecks, "_strategies", {key: list(value) for key, value in bottlenecks._strategies.items()})
+@pytest.mark.usefixtures("types_of_ones_own")
+def test_types_and_strategies_of_others_are_known():
     kind = inferscope.register_bottleneck_type("session_test_wait", "of a test")
     inferscope.register_optimization_strategy(kind, lambda context: "think about %s" % context["operation"])
     found = _judge.find([operation("odd", kind, 5)], 10.0, 0.05)

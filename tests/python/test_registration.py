@@ -1,6 +1,7 @@
 """What others add: types of bottlenecks, strategies, report formats, charts, and plugins that are installed."""
 
 import copy
+import enum
 import logging
 import pickle
 
@@ -20,9 +21,7 @@ SEEDS = ["data_loading", "preprocessing", "memory_allocation", "gpu_transfer", "
 
 
 @pytest.fixture(autouse=True)
-def _registries(monkeypatch):
-    monkeypatch.setattr(type(BottleneckType), "_members", dict(type(BottleneckType)._members))
-    monkeypatch.setattr(bottlenecks, "_strategies", {key: list(value) for key, value in bottlenecks._strategies.items()})
+def _registries(monkeypatch, types_of_ones_own):
     monkeypatch.setattr(bottlenecks, "_failed", set())
     for name in ("_formats", "_format_suffixes", "_charts"):
         monkeypatch.setattr(ReportGenerator, name, {})
@@ -32,6 +31,7 @@ def _registries(monkeypatch):
 
 
 def test_types_as_documented():
+    assert isinstance(BottleneckType, enum.EnumMeta) and all(isinstance(member, enum.Enum) for member in BottleneckType)
     assert [member.value for member in BottleneckType] == SEEDS and len(BottleneckType) == 8
     for value in SEEDS:
         member = BottleneckType(value)
@@ -58,7 +58,8 @@ def test_what_is_no_type():
 def test_a_type_of_ones_own():
     made = inferscope.register_bottleneck_type("tokenizer_wait", "the model waits for the tokenizer")
     assert made is BottleneckType("tokenizer_wait") is BottleneckType.TOKENIZER_WAIT is BottleneckType["TOKENIZER_WAIT"]
-    assert isinstance(made, BottleneckType) and made.description == "the model waits for the tokenizer" and [*BottleneckType][-1] is made
+    assert isinstance(made, BottleneckType) and isinstance(made, enum.Enum) and [*BottleneckType][-1] is made
+    assert made.description == "the model waits for the tokenizer"
     assert BottleneckType.register("tokenizer_wait") is made
     assert BottleneckType.register("tokenizer_wait", "the model waits for the tokenizer") is made
     with pytest.raises(ValueError, match="already"):
