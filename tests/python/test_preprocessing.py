@@ -500,7 +500,16 @@ def test_lists_and_pipelines_are_functions():
     assert [name for name, _ in _steps.steps_of(named)] == ["0 double", "1 add"]
     profile = explored(named, 3, seconds=0.3, try_threads=False)
     assert profile.operation_name == "Pipeline" and len(profile.steps) == 2
-    assert explored([quick, slow], 3, seconds=0.1, try_threads=False).operation_name == "quick_then_slow"
+
+
+def test_steps_of_a_list():
+    profile = explored([quick, ("add", slow), [quick, quick]], 3, seconds=0.5, try_threads=False)
+    assert profile.operation_name.startswith("quick_then_") and profile.error is None
+    assert [step.name for step in profile.steps] == ["0 quick", "1 add", "2 list/0 quick", "2 list/1 quick"]
+    assert 0.35 < profile.steps[1].share < 0.75 and profile.steps[1].time >= 0.008
+    assert len(explored([quick, slow], 3, seconds=0.3, try_threads=False).steps) == 2
+    hurried = explored([quick, slow], 3, seconds=0.01, try_threads=False)
+    assert hurried.steps == [] and any("explore_seconds" in note for note in hurried.notes)
 
 
 def test_parts_that_are_not_run_in_turn():

@@ -70,14 +70,17 @@ def steps_of(function, depth=0, before=""):
         except TypeError:
             return []
         label = "%s%d %s" % (before, number, name or name_of(part))
-        found += steps_of(part, depth + 1, label + "/") or [(label, call)]
+        found += steps_of(call, depth + 1, label + "/") or [(label, call)]
     return found[:MOST]
 
 
-def measure_steps(study, function):
+def measure_steps(study):
     """Adds them to the profile, if they are what the function does: in turn they give the same, and take about as long."""
-    profile, steps = study.profile, steps_of(function)
-    if len(steps) < 2 or 4 * profile.execution_time > study.left():
+    profile, steps = study.profile, steps_of(study.function)
+    if len(steps) < 2:
+        return
+    if 4 * profile.execution_time > study.left():
+        profile.notes.append("its parts were not timed, for which explore_seconds is too short")
         return
     rows = [[] for _ in steps]
 

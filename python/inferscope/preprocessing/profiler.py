@@ -88,7 +88,7 @@ class PreprocessingProfiler:
             if self.config.enable_caching:
                 self._time_cache(study)
             if self.config.explore:
-                self._explore(study, given, batch_size)
+                self._explore(study, batch_size)
         return profile
 
     @contextlib.contextmanager
@@ -109,13 +109,13 @@ class PreprocessingProfiler:
         if profile.error:
             self.logger.warning("%s: %s", profile.operation_name, profile.error)
 
-    def _explore(self, study, given, batch_size):
+    def _explore(self, study, batch_size):
         """Single ones; of batches the sizes themselves tell how they scale."""
         study.allow(self.config.explore_seconds / (1 if batch_size == 1 else 4))
         study.interpreter()
+        _steps.measure_steps(study)
         if batch_size == 1:
             study.scale()
-        _steps.measure_steps(study, given)
         tried = {}
         for trial in (_trials.cache, _trials.batch, _trials.chunks, _trials.threads)[0 if batch_size == 1 else 2:]:
             suggestion = trial(study)
