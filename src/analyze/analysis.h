@@ -105,6 +105,7 @@ struct analysis_gpu {
 	double power, power_max, power_limit; /* W */
 	double energy;                       /* J, from the first sample to the last */
 	double temperature_max;              /* degrees Celsius */
+	double link_generation, link_lanes;  /* of PCI Express, at most: it is slower while nothing uses it */
 	double throttled, throttled_power, throttled_thermal; /* share of the samples: for whatever reason, and for these */
 };
 

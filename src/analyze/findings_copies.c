@@ -13,12 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/findings_parts.h"
+#include "analyze/findings_link.h"
 #include "base/array.h"
 
-#define LARGE 1000000     /* bytes from which on a copy's rate is the link's rather than its latency's */
 #define LINK_FULL 0.75    /* of a link's rate, a part of which packets take for themselves: more than that is hardly to be had */
-#define LINK_BROKEN 1.1   /* more than that is another kind of link */
 #define REPEATED 4        /* copies a step that are alike: two or three may be different arrays of one shape */
 
 /* Copies of one direction, size and place. */
@@ -36,17 +34,8 @@ struct copies {
 	uint64_t number, bytes, pageable;
 	int64_t total, pageable_time;
 	const struct alike *repeated; /* several times in a step, and most of the exposed time; NULL */
-	double rate, link;            /* bytes a second: that large copies reach, of the direction in which that is more; NAN */
-	const char *direction;
+	struct link_use use;
 };
-
-/* What a link of sixteen lanes has for data, by the PCI Express generation that devices of a compute capability came with. */
-static double link_rate(const struct timeline_device *device)
-{
-	if (device->kind != 1 || device->compute_major < 3)
-		return NAN;
-	return device->compute_major < 8 ? 15.75e9 : device->compute_major == 8 ? 31.5e9 : 63.0e9;
-}
 
 /* The name of the call of the runtime is no place. */
 static uint32_t launched_at(const struct timeline *t, uint32_t slice)
@@ -112,42 +101,12 @@ static void join_alike(struct copies *c)
 	qsort(c->rows, c->count, sizeof *c->rows, compare_alone);
 }
 
-/* How full a device's link is while it copies. */
-static void take_link(struct copies *c, const struct parts *p, size_t d)
-{
-	static const struct {
-		uint8_t kind;
-		const char *words;
-	} directions[] = { { EVENT_H2D_COPY, "to the device" }, { EVENT_D2H_COPY, "from the device" } };
-	double link = link_rate(&p->t->devices[p->a->devices[d].device]);
-
-	for (unsigned i = 0; i < 2; i++) {
-		double bytes = 0, time = 0, rate;
-
-		for (uint32_t k = 0; k < p->views[d].count; k++) {
-			uint32_t slice = p->views[d].work[k];
-
-			if (p->t->kind[slice] == directions[i].kind && detail_of(p->t, slice)->bytes >= LARGE &&
-			    is_judged(p, p->t->end[slice])) {
-				bytes += (double)detail_of(p->t, slice)->bytes;
-				time += (double)slice_duration(p->t, slice) / 1e9;
-			}
-		}
-		rate = time > 0 ? bytes / time : NAN;
-		if (rate < LINK_BROKEN * link && !(rate / link < c->rate / c->link)) {
-			c->rate = rate;
-			c->link = link;
-			c->direction = directions[i].words;
-		}
-	}
-}
-
 static int collect(struct copies *c, const struct parts *p, int64_t exposed)
 {
 	int rc = 0;
 
-	*c = (struct copies){ .rate = NAN, .link = NAN };
-	for (size_t d = 0; d < p->a->device_count; d++) {
+	*c = (struct copies){ .use = link_use_most(p) };
+	for (size_t d = 0; d < p->a->device_count; d++)
 		for (uint32_t k = 0; k < p->views[d].count && rc == 0; k++) {
 			uint32_t slice = p->views[d].work[k];
 
@@ -155,8 +114,6 @@ static int collect(struct copies *c, const struct parts *p, int64_t exposed)
 			    is_judged(p, p->t->end[slice]))
 				rc = take_copy(c, p->t, slice, p->views[d].alone[k]);
 		}
-		take_link(c, p, d);
-	}
 	join_alike(c);
 	if (c->count && p->a->steps.count && c->rows[0].place && c->rows[0].count >= REPEATED * p->a->steps.count &&
 	    c->rows[0].alone > exposed / 2)
@@ -177,9 +134,7 @@ static void tell(const struct parts *p, struct analysis_finding *f, const struct
 	if (c->repeated)
 		texts_add(&f->evidence, "%.1f copies a step have the same size, %.3f MB, and come from the same place",
 			  (double)c->repeated->count / (double)p->a->steps.count, (double)c->repeated->bytes / 1e6);
-	if (!isnan(c->rate))
-		texts_add(&f->evidence, "large copies %s reach %.1f GB/s; a link of a device of this generation has %.1f", c->direction, c->rate / 1e9,
-			  c->link / 1e9);
+	tell_link(&f->evidence, &c->use);
 	for (size_t i = 0; i < c->count && i < PLACES; i++)
 		if (c->rows[i].place)
 			texts_add(&f->where, "%.200s: %s in %llu cop%s of %.3f MB", name_text(p->t, c->rows[i].place),
@@ -204,7 +159,7 @@ static void advise(const struct parts *p, struct analysis_finding *f, const stru
 		snprintf(f->action, sizeof f->action, "copy once and keep it on the device, or copy all of it in one piece: %.160s",
 			 name_text(p->t, c->repeated->place));
 		rationale = "one of these copies a step stays; look at the number of copies afterwards";
-	} else if (c->rate >= LINK_FULL * c->link) {
+	} else if (c->use.full >= LINK_FULL) {
 		what = "link";
 		f->gain = 0.5 * part;
 		snprintf(f->action, sizeof f->action, "move fewer bytes (half precision, uint8 images, data that stays on the device), or copy "

@@ -12,12 +12,12 @@
 
 enum counter {
 	USED, TOTAL, UTILIZATION, MEMORY_UTILIZATION, SM_CLOCK, SM_CLOCK_LIMIT, MEMORY_CLOCK, MEMORY_CLOCK_LIMIT, REASONS,
-	POWER, POWER_LIMIT, ENERGY, TEMPERATURE, COUNTERS
+	POWER, POWER_LIMIT, ENERGY, TEMPERATURE, LINK_GENERATION, LINK_LANES, COUNTERS
 };
 static const char *const names[COUNTERS] = {
 	"memory_used_bytes", "memory_total_bytes", "utilization_percent", "memory_utilization_percent", "sm_clock_mhz",
 	"sm_clock_limit_mhz", "memory_clock_mhz", "memory_clock_limit_mhz", "clock_reasons",
-	"power_mw", "power_limit_mw", "energy_mj", "temperature_c",
+	"power_mw", "power_limit_mw", "energy_mj", "temperature_c", "pcie_generation", "pcie_width",
 };
 
 /* Bits of clock_reasons that say that the GPU was made slower than it wanted to be. */
@@ -136,6 +136,8 @@ static struct analysis_gpu figures(const struct building *b, uint32_t device)
 	gpu.power_limit = s[POWER_LIMIT].count ? s[POWER_LIMIT].last / 1e3 : NAN;
 	gpu.energy = s[ENERGY].count > 1 && s[ENERGY].last >= s[ENERGY].first ? (s[ENERGY].last - s[ENERGY].first) / 1e3 : NAN;
 	gpu.temperature_max = most(&s[TEMPERATURE]);
+	gpu.link_generation = most(&s[LINK_GENERATION]);
+	gpu.link_lanes = most(&s[LINK_LANES]);
 	gpu.throttled = (double)b->slowed / reasons;
 	gpu.throttled_power = (double)b->power / reasons;
 	gpu.throttled_thermal = (double)b->thermal / reasons;

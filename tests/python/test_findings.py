@@ -107,7 +107,7 @@ def test_a_link_that_is_full(answer):
         made.kernel("gemm", at + 3, at + 455, 545)
     finding, action = first(answer(loop(30, 1000, step)))
     assert finding["id"] == "gpu_transfer:link" and "fewer bytes" in action
-    assert "53.3 GB/s; a link of a device of this generation has 63.0" in finding["evidence"][-1]
+    assert "53.3 GB/s, 85 % of PCIe 5.0 x16 (63.0 GB/s)" in finding["evidence"][-1]
     assert float(finding["gain_percent"]) == pytest.approx(0.5 * 45, abs=1)
 
 
