@@ -75,14 +75,16 @@ int finding_add(struct parts *p, struct analysis_finding *f)
 	return 0;
 }
 
+/* By gain; a note predicts none, and comes after the others by its severity. */
 static int compare(const void *a, const void *b)
 {
 	const struct analysis_finding *x = a, *y = b;
+	double of_x = x->note ? x->severity : x->gain, of_y = y->note ? y->severity : y->gain;
 
 	if (x->note != y->note)
 		return x->note ? 1 : -1;
-	if (x->gain != y->gain)
-		return x->gain > y->gain ? -1 : 1;
+	if (of_x != of_y)
+		return of_x > of_y ? -1 : 1;
 	return strcmp(x->id, y->id);
 }
 

@@ -26,9 +26,10 @@ def loop(steps, step_us, build):
     return made
 
 
-def test_a_busy_device_gets_no_advice(answer):
+def test_a_busy_device_gets_no_advice_that_promises_a_gain(answer):
     result = answer(loop(50, 1000, lambda made, at: (made.op("aten::mm", at, 20), made.kernel("gemm", at + 5, at + 10, 990))))
-    assert result["findings"] == [] and result["suggestions"] == []
+    assert [finding["id"] for finding in result["findings"]] == ["gpu_compute:busiest_kernels"]
+    assert [suggestion["estimated_improvement_percent"] for suggestion in result["suggestions"]] == [None]
     assert result["bottleneck"]["type"] == "gpu_bound" and result["bottleneck"]["confidence"] > 0.5
 
 

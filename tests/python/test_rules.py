@@ -1,6 +1,7 @@
 """Rules of users (`inferscope analyze --rules-file`), on made-up traces of which every figure is known."""
 
 import json
+import re
 import os
 from decimal import Decimal
 
@@ -166,8 +167,8 @@ def test_thresholds_that_say_more(rules, tmp_path):
         made.host("user_annotation", MARK, at, 30)
         made.kernel("gemm", at + 32, at + 35, 965)
     path = made.save(tmp_path / "busy.json")
-    assert rules("thresholds: {}\n", on=path)[1]["findings"] == []
-    finding, = rules("thresholds: {share_least_percent: 1, gain_least_percent: 1}\n", on=path)[1]["findings"]
+    assert all("rule" in finding for finding in rules("thresholds: {}\n", on=path)[1]["findings"])
+    finding, _ = rules("thresholds: {share_least_percent: 1, gain_least_percent: 1}\n", on=path)[1]["findings"]
     assert finding["share_percent"] == pytest.approx(Decimal("3.43"), abs=Decimal("0.05"))
 
 
@@ -277,9 +278,9 @@ def test_a_healthy_trace_gets_no_note(trace, tmp_path):
     for at in range(0, 200_000, 1000):
         made.copy("HtoD", "Pinned -> Device", at, at + 3, 5, 1 << 20)
         made.kernel("sm90_xmma_gemm_bf16bf16_bf16f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas",
-                    at + 5, at + 10, 900, **{"blocks per SM": 4.0, "grid": [400, 1, 1], "block": [256, 1, 1]})
-        made.kernel("void at::native::vectorized_elementwise_kernel<4, at::native::AUnaryFunctor>", at + 8, at + 911, 80)
-    assert ours(analyze(made.save(tmp_path / "healthy.json"))) == []
+                    at + 5, at + 10, 800, **{"blocks per SM": 4.0, "grid": [400, 1, 1], "block": [256, 1, 1]})
+        made.kernel("void at::native::vectorized_elementwise_kernel<4, at::native::AUnaryFunctor>", at + 8, at + 811, 80)
+    assert ours(analyze(made.save(tmp_path / "healthy.json"))) == []  # idle for 11 %
 
 
 @pytest.mark.parametrize("rule, step", [
@@ -288,6 +289,8 @@ def test_a_healthy_trace_gets_no_note(trace, tmp_path):
         "blocks per SM": 0.1, "grid": [10, 1, 1], "block": [256, 1, 1], "registers per thread": 32, "shared memory": 0})),
     ("pointwise_kernels_dominate", lambda made, at: made.kernel(
         "void at::native::vectorized_elementwise_kernel<4, at::native::AUnaryFunctor>", at, at + 5, 900)),
+    ("layout_conversions", lambda made, at: [made.kernel("gemm", at, at + 5, 800),
+                                             made.kernel("void cudnn::ops::nchwToNhwcKernel<float>", at + 1, at + 805, 100)]),
     ("many_small_copies", lambda made, at: [made.kernel("gemm", at, at + 5, 900), *(
         made.copy("HtoD", "Pinned -> Device", at + 3 + i, at + 6 + 10 * i, 8, 4096, stream=9) for i in range(6))]),
     ("device_memory_churn", lambda made, at: [made.kernel("gemm", at, at + 5, 900), made.call("cudaMalloc", at + 10, 80)]),
@@ -297,15 +300,42 @@ def test_our_rules_fire(tmp_path, rule, step):
     for at in range(0, 200_000, 1000):
         step(made, at)
     result = analyze(made.save(tmp_path / "made.json"))
-    assert ours(result) == [rule]
+    assert ours(result) == [rule, "busiest_kernels"]
     finding = next(f for f in result["findings"] if "rule" in f)
     assert finding["gain_percent"] is None and 0 < finding["rule_share_percent"] <= 100 and "unknown" not in finding["evidence"][0]
 
 
+def test_a_busy_device_is_told_what_it_is_busy_with(tmp_path):
+    """Beside the kernels themselves nothing is said that no kernel shows."""
+    made = Made()
+    for at in range(0, 50_000, 1000):
+        made.kernel("void attention<float>", at, at + 5, 600)
+        for i, name in enumerate(("gemm", "softmax", "gelu")):
+            made.kernel(name, at + 1 + i, at + 605 + 100 * i, 100)
+        made.kernel("rope", at + 6, at + 905, 90)
+    result = analyze(made.save(tmp_path / "busy.json"))
+    finding, = result["findings"]
+    suggestion, = result["suggestions"]
+    assert result["bottleneck"]["type"] == "gpu_bound" and finding["id"] == "gpu_compute:busiest_kernels"
+    assert float(finding["rule_share_percent"]) == pytest.approx(80, abs=0.5) and finding["gain_percent"] is None
+    assert re.search(r"the most: attention<float> 60\.\d % in 50, (gemm|softmax|gelu) 10(\.0)? % in 50, ", finding["evidence"][0]), finding["evidence"]
+    assert suggestion["action"].startswith("attention<float>: ") and suggestion["estimated_improvement_percent"] is None
+
+
+@pytest.mark.parametrize("busy, notes", [(860, ["pointwise_kernels_dominate", "busiest_kernels"]), (600, [])])
+def test_less_is_worth_a_word_where_the_device_is_the_limit(tmp_path, busy, notes):
+    made = Made()
+    for at in range(0, 200_000, 1000):
+        made.kernel("gemm", at, at + 5, busy)
+        made.kernel("void at::native::vectorized_elementwise_kernel<4, at::native::AUnaryFunctor>", at + 1, at + busy + 5, 130)
+    assert ours(analyze(made.save(tmp_path / "made.json"))) == notes
+
+
 @pytest.mark.parametrize("name, notes", [
     ("kineto/h100-bert-small.json.gz", []), ("kineto/h100-owlv2.json.gz", []), ("kineto/a100-nccl.json.gz", []),
-    ("kineto/mi-vllm-decode-graph.json.gz", []), ("kineto/cpu-only.json.gz", []), ("kineto/triton.json.gz", []),
+    ("kineto/mi-vllm-decode-graph.json.gz", ["busiest_kernels"]), ("kineto/cpu-only.json.gz", []), ("kineto/triton.json.gz", ["busiest_kernels"]),
     ("kineto/v100-resnet50-loader-0-workers.json.gz", ["matrices_without_tensor_cores"]),  # FP32 on a V100
+    ("kineto/v100-ns-steps.json.gz", ["matrices_without_tensor_cores", "pointwise_kernels_dominate", "busiest_kernels"]),
 ])
 def test_our_rules_on_real_traces(name, notes):
     assert ours(analyze(shared(name))) == notes
@@ -317,8 +347,8 @@ def test_our_rules_can_be_silenced(tmp_path):
         made.kernel("volta_sgemm_128x64_nn", at, at + 5, 900)
     path = made.save(tmp_path / "made.json")
     (tmp_path / "off.yaml").write_text("rules: [{name: matrices_without_tensor_cores, when: false, message: off}]\n")
-    assert ours(analyze(path)) == ["matrices_without_tensor_cores"]
-    assert ours(analyze(path, options=("--rules-file", tmp_path / "off.yaml"))) == []
+    assert ours(analyze(path)) == ["matrices_without_tensor_cores", "busiest_kernels"]
+    assert ours(analyze(path, options=("--rules-file", tmp_path / "off.yaml"))) == ["busiest_kernels"]
 
 
 def test_the_examples_of_the_documentation_are_right(trace, tmp_path):
