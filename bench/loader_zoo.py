@@ -10,7 +10,6 @@ time <= 1/3.  Use a machine that does nothing else; how many processors others u
 """
 
 import argparse
-import dataclasses
 import os
 import shutil
 import sys
@@ -190,8 +189,7 @@ def first_cause(case):
 
 def whole_search(case, config, probe):
     """Every configuration, by the limits of the search."""
-    config = dataclasses.replace(config, exhaustive=True)
-    return _search.Search(_search.Maker(case.dataset, case.options), case.sizes, COUNTS, config, case.step, probe).go()
+    return _search.Search(_search.Maker(case.dataset, case.options), case.sizes, COUNTS, config, case.step, probe).go("all")
 
 
 def ratio(case, config, ours, best, repeat):
@@ -247,7 +245,7 @@ def main():
                     found["whole"])
                 line += "" if middle >= 0.9 or high < 0.9 else "  (cannot tell)"
             failures += not right
-            print("%s  others %.1f cores%s" % (line, profile.outside_cores, "" if right else "  <-- missed"), flush=True)
+            print("%s  others %.1f cores%s" % (line, profile.outside_cores or 0.0, "" if right else "  <-- missed"), flush=True)
     finally:
         shutil.rmtree(folder)
     return 1 if failures else 0

@@ -6,6 +6,7 @@ Datasets are slow by sleeping, or by so much time of their own, which other prog
 
 import dataclasses
 import gc
+import json
 import mmap
 import os
 import random
@@ -192,7 +193,7 @@ def test_parts_of_a_loader(workers):
     assert set(profile.parts.transforms) == {"Slowly", "doubled"}
     assert profile.parts.transforms["Slowly"] > 2 * profile.parts.transforms["doubled"]
     assert profile.parts.batch_bytes == 4 * 8 * 4
-    assert profile.parts.queue_put.mid > 0 if workers else profile.parts.queue_put.mid == 0
+    assert profile.parts.queue_put.mid > 0 if workers else profile.parts.queue_put is None
     assert profile.throughput.low <= profile.throughput_batches_per_second <= profile.throughput.high
     assert profile.avg_batch_time == pytest.approx(1 / profile.throughput_batches_per_second)
     assert profile.throughput_samples_per_second == pytest.approx(4 * profile.throughput_batches_per_second)
@@ -345,7 +346,8 @@ def test_fixed_numbers():
 def test_configuration_range():
     told = []
     search = profiler(progress=lambda *what: told.append(what), run_seconds=0.1)
-    profiles = search.profile_configuration_range(Made(count=100_000, wait=0.002), batch_sizes=[4, 8], worker_counts=[0, 1, 4])
+    profiles = search.profile_configuration_range(Made(count=100_000, wait=0.002), batch_sizes=[4, 8], worker_counts=[0, 1, 4],
+                                                  explore="fast")
     assert [(one.batch_size, one.num_workers) for one in profiles] == [(size, count) for size in (4, 8) for count in (0, 1, 4)]
     assert any(one.measured for one in profiles) and any(not one.measured for one in profiles)
     assert all(one.throughput_samples_per_second > 0 for one in profiles)
@@ -360,13 +362,56 @@ def test_configuration_range():
     assert "| 8 | 4 |" in search.generate_optimization_report() and best.reason in search.generate_optimization_report()
 
 
-def test_all_configurations_are_run_on_request():
-    profiles = profiler(exhaustive=True).profile_configuration_range(Made(count=20), batch_sizes=[4, 8], worker_counts=[0, 1])
-    assert all(one.measured for one in profiles)
+# Of a configuration that was run everything here is known; of one that was not, nothing but a throughput that is reckoned.
+RECKONED = ("avg_batch_time", "throughput_batches_per_second", "throughput_samples_per_second", "throughput")
+MEASURED = ("memory_usage_mb", "gpu_memory_usage_mb", "cpu_usage_percent", "total_time", "startup_time", "batch_time", "outside_cores")
+
+
+def test_all_configurations_are_run():
+    search = profiler(run_seconds=0.03)
+    profiles = search.profile_configuration_range(Made(count=200, wait=0.001), batch_sizes=[4, 8], worker_counts=[0, 1, 2])
+    assert [(one.batch_size, one.num_workers) for one in profiles] == [(size, count) for size in (4, 8) for count in (0, 1, 2)]
+    assert all(one.measured for one in profiles) and search._searched.runs == 6
+    assert not [name for one in profiles for name in RECKONED + MEASURED if getattr(one, name) is None]
+    assert all(one.worker_memory_mb > 0 if one.num_workers else one.worker_memory_mb is None for one in profiles)
+    assert "reckoned" not in search.generate_optimization_report()
+    with pytest.raises(ValueError, match="explore"):
+        search.profile_configuration_range(Made(), explore="slow")
+
+
+def test_what_was_not_run_is_not_known():
+    search = profiler(run_seconds=0.03, search_share=0.01)
+    profiles = search.profile_configuration_range(Made(count=2000, wait=0.001), [4, 8], [0, 1, 2], explore="fast")
+    guessed = [one for one in profiles if not one.measured]
+    assert 0 < len(guessed) < 6
+    for one in guessed:
+        assert all(getattr(one, name) is None for name in MEASURED + ("worker_memory_mb", "memory_growth_mb", "avg_wait_time"))
+        assert one.parts == LoadingParts() and {value for name, value in vars(one.parts).items() if name != "transforms"} == {None}
+        assert "reckoned" in one.summary() and search._calculate_profile_score(one) == float("-inf")
+    row = json.loads(json.dumps(guessed[0].to_dict(), allow_nan=False))
+    assert row["memory_usage_mb"] is None and row["parts"]["collate"] is None and row["throughput"]["mid"] > 0
+    report = search.generate_optimization_report()
+    assert report.count("| - | - |") == len(guessed) and "None" not in report
+    assert max(profiles, key=search._calculate_profile_score).measured and search.get_optimal_configuration(profiles).profile.measured
+
+
+def test_what_could_not_be_measured_is_not_known():
+    """Neither figures nor causes come of it, also by fixed numbers."""
+    def broken(index):
+        raise OSError("no such volume")
+    search = profiler(use_fixed_thresholds=True)
+    for profile in (search.profile_data_loader(DataLoader(Made(make=broken), batch_size=4, num_workers=1)), DataLoadingProfile()):
+        assert all(getattr(profile, name) is None for name in RECKONED + ("batch_time", "total_time", "startup_time", "avg_wait_time"))
+        assert profile.bottlenecks == [] and "not measured" in profile.summary()
+        assert search._detect_bottlenecks(None, None, None, None, DataLoader(Made()), None) == []
+    assert "| 4 | 1 | - | - |" in search.generate_optimization_report()
+    assert search.get_optimal_configuration(search.profiles) is None
+    outside = profiler().profile_data_loader([torch.zeros(2)] * 20, 5)
+    assert outside.throughput_batches_per_second > 0 and outside.cpu_usage_percent is None and outside.parts.sample is None
 
 
 def test_a_few_configurations_are_all_run():
-    profiles = profiler().profile_configuration_range(Made(count=20), batch_sizes=[4, 64], worker_counts=[0])
+    profiles = profiler().profile_configuration_range(Made(count=20), batch_sizes=[4, 64], worker_counts=[0], explore="fast")
     assert [one.measured for one in profiles] == [True, True]
 
 
@@ -660,7 +705,7 @@ def test_interrupt_in_a_search():
         if done == 2:
             threading.Timer(0.4, interrupt).start()
     search = profiler(progress=say, run_seconds=1.0, search_share=10.0)
-    profiles = search.profile_configuration_range(Made(count=100_000, wait=0.002), [4, 8, 16], [0, 1, 2, 4])
+    profiles = search.profile_configuration_range(Made(count=100_000, wait=0.002), [4, 8, 16], [0, 1, 2, 4], explore="fast")
     assert search.interrupted and len(profiles) == 12
     assert sum(one.measured for one in profiles) in (1, 2) and search._searched.runs == 3
     assert "interrupted" in search.get_optimal_configuration().reason

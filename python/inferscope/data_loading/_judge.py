@@ -4,9 +4,9 @@ import shutil
 import sys
 import time
 
-from inferscope.data_loading import _loader, _run
+from inferscope.data_loading import _loader, _probe, _run
 from inferscope.data_loading._model import Model, from_disk, reading_cpu, sent_rows, steady_rows, system_share, waits
-from inferscope.data_loading._numbers import median, median_interval, quantile, rate_interval, trend
+from inferscope.data_loading._numbers import TREND_LEAST, median, median_interval, quantile, rate_interval, trend
 from inferscope.data_loading.profile import DataLoadingBottleneck, DataLoadingProfile, Interval, LoadingParts, Suggestion
 
 MB = 1024 ** 2
@@ -23,7 +23,12 @@ _KINDS = {"disk": DataLoadingBottleneck.SLOW_DISK_IO, "other": DataLoadingBottle
 
 
 def interval_of(values):
-    return Interval(*median_interval(values))
+    return Interval(*median_interval(values)) if values else None
+
+
+def mid(interval):
+    """0 of what was not seen, which then is no reason for anything."""
+    return interval.mid if interval is not None else 0.0
 
 
 def parts_of(run, probe):
@@ -32,7 +37,7 @@ def parts_of(run, probe):
     warm = run.warm
     parts.consumer_wait = interval_of([wait / 1e9 for wait in run.waits[warm:]])
     parts.step = interval_of([step / 1e9 for step in run.steps[warm:]])
-    parts.batch_bytes = run.batch_bytes
+    parts.batch_bytes = run.batch_bytes or None
     if run.receives[warm:]:
         parts.receive = interval_of([spent / 1e9 for spent, _ in run.receives[warm:]])
         parts.piped_bytes = int(median([size for _, size in run.receives[warm:]]))
@@ -51,14 +56,16 @@ def _sample_parts(parts, rows, run, probe):
     parts.one_sample, parts.slowest_samples = interval_of(single), quantile(single, 0.99)
     parts.collate = interval_of([row["collate"][0] / 1e9 for row in rows])
     parts.sample_cpu = median([max(0.0, (row["counters"][0] - row["collate"][1]) / 1e9 - probe[0] * len(row["samples"])) for row in rows])
-    parts.sample_queued = median([row["counters"][1] / 1e9 for row in rows])
+    queued, reads, _ = _probe.Counters.told()
+    parts.sample_queued = median([row["counters"][1] / 1e9 for row in rows]) if queued else None
     disk = from_disk(rows)
     share = system_share(rows) if disk else 0.0
     parts.disk_cpu = median([reading_cpu(row, share) for row in rows])
     parts.disk_wait, parts.other_wait = (median([waits(row, disk)[place] for row in rows]) for place in range(2))
     parts.index_wait = interval_of([row["waited"] / 1e9 for row in rows]) if run.workers else parts.index_wait
-    parts.read_chars = int(sum(row["counters"][2] for row in rows) / len(rows))
-    parts.read_bytes = int(sum(row["counters"][3] for row in rows) / len(rows))
+    if reads:
+        parts.read_chars = int(sum(row["counters"][2] for row in rows) / len(rows))
+        parts.read_bytes = int(sum(row["counters"][3] for row in rows) / len(rows))
     parts.probe = probe[0] * count + probe[1]
     for number, name in enumerate(run.names):
         spent = [row["steps"][number] / 1e9 for row in rows if len(row["steps"]) > number]
@@ -76,17 +83,17 @@ def profile_of(run, settings, probe, batch_size):
     if blocks:
         profile.throughput = Interval(*rate_interval([(batches, seconds) for batches, _, seconds in blocks]))
         profile.throughput_batches_per_second = profile.throughput.mid
-        profile.avg_batch_time = 1.0 / profile.throughput.mid if profile.throughput.mid else 0.0
+        profile.avg_batch_time = 1.0 / profile.throughput.mid if profile.throughput.mid else None
         profile.throughput_samples_per_second = rate_interval([(samples, seconds) for _, samples, seconds in blocks])[1]
         profile.batch_time = interval_of([seconds / batches for batches, _, seconds in blocks])
     profile.num_batches, profile.num_samples = run.count, sum(run.size(number) for number in range(run.count))
-    profile.total_time = (run.arrivals[-1] - run.begun) / 1e9 if run.arrivals else 0.0
-    profile.memory_usage_mb, profile.worker_memory_mb = run.memory / MB, run.worker_memory / MB
+    profile.total_time = (run.arrivals[-1] - run.begun) / 1e9 if run.arrivals else None
+    profile.memory_usage_mb, profile.worker_memory_mb = ((size or 0) / MB or None for size in (run.memory, run.worker_memory))
     profile.gpu_memory_usage_mb = gpu_memory_mb()
-    profile.cpu_usage_percent = min(100.0, 100.0 * run.cpu / _loader.cores())
+    profile.cpu_usage_percent = None if run.cpu is None else min(100.0, 100.0 * run.cpu / _loader.cores())
     profile.outside_cores = run.outside
     profile.parts = parts_of(run, probe)
-    profile.memory_growth_mb = max([trend(memory) for memory in _memories(run)], default=0.0) / MB
+    profile.memory_growth_mb = max([trend(memory) / MB for memory in _memories(run) if len(memory) >= TREND_LEAST], default=None)
     if run.steps:
         waits, steps = sum(run.waits[run.warm:]), sum(run.steps[run.warm:])
         profile.wait_share = waits / max(waits + steps, 1)
@@ -99,19 +106,20 @@ def _prefetch(settings):
 
 def _memories(run):
     """Of each worker, the memory that it had after each batch; without the first, which fills what is only filled once."""
-    by_worker = {}
+    by_worker, told = {}, _probe.Counters.told()[2]
     for row in run.rows:
-        if "counters" in row:
+        if told and "counters" in row:
             by_worker.setdefault(row["worker"], []).append(row["counters"][-1])
     return [memory[2:] for memory in by_worker.values()]
 
 
 def gpu_memory_mb():
+    """0 as long as torch has not used a GPU; None where it does not tell."""
     torch = sys.modules.get("torch")
     try:
         return torch.cuda.memory_allocated() / MB if torch is not None and torch.cuda.is_initialized() else 0.0
     except Exception:
-        return 0.0
+        return None
 
 
 # ---- Judgement -----------------------------------------------------------------------------
@@ -138,11 +146,11 @@ class Judgement:
         """Whether there is anything to look for."""
         if self.profile.wait_share is not None:
             return self.profile.wait_share >= self.config.wait_share
-        return self.profile.avg_batch_time > self.config.ready_seconds
+        return self.profile.avg_batch_time is not None and self.profile.avg_batch_time > self.config.ready_seconds
 
     def judge(self):
         profile = self.profile
-        if profile.throughput_batches_per_second > 0.0 and self._waits():
+        if profile.throughput_batches_per_second and self._waits():
             for part in Model.PARTS:
                 if part != "transfer" or profile.num_workers:
                     self._part(part)
@@ -177,29 +185,32 @@ class Judgement:
             return self._sample_words(parts)
         if part == "disk":
             text = ("Samples wait for the disk, %s from it for each batch: keep the data in fewer, larger files, on a faster disk or in "
-                    "memory; more workers read more at once" % _amount(parts.read_bytes))
+                    "memory; more workers read more at once" % _amount(parts.read_bytes or 0))
         elif part == "other":
             text = ("Samples wait, for %d %% of a worker's time, and not for the disk (network, a lock, sleep): ask for several at once, "
                     "or have more workers" % round(100 * self.model.other.of(self.size) / worker))
         elif part == "collate":
             text = "Making batches of samples is slow: stack arrays once, not item by item, or leave it to the default collate function"
         else:
+            piped = parts.piped_bytes or 0
             text = ("%s of each batch are pickled, sent through a pipe and unpickled: return torch tensors, which go through shared "
-                    "memory, or smaller types" % _amount(parts.piped_bytes))
-            if parts.piped_bytes < 64 * 1024:
+                    "memory, or smaller types" % _amount(piped))
+            if piped < 64 * 1024:
                 text = "Passing a batch from process to process costs more than it should: larger batches, fewer tensors in each"
         return _KINDS[part], text
 
     def _sample_words(self, parts):
         transforms = sum(parts.transforms.values())
-        if parts.sample.mid and transforms >= 0.5 * parts.sample.mid:
+        sample = mid(parts.sample)
+        if sample and transforms >= 0.5 * sample:
             slowest = max(parts.transforms, key=parts.transforms.get)
             text = "Transforms take %d %% of the time of samples, most of it %s (%s a batch)" % (
-                round(100 * transforms / parts.sample.mid), slowest, _duration(parts.transforms[slowest]))
+                round(100 * transforms / sample), slowest, _duration(parts.transforms[slowest]))
             return DataLoadingBottleneck.SLOW_TRANSFORM, text + ": make it cheaper, do it once beforehand, or on the whole batch"
-        text = "The dataset computes %s for each sample" % _duration(parts.sample_cpu / self.size)
-        if parts.slowest_samples > _TAIL * max(parts.one_sample.mid, 1e-9):
-            text += ", and one in a hundred takes over %s" % _duration(parts.slowest_samples)
+        text = "The dataset computes %s for each sample" % _duration((parts.sample_cpu or 0.0) / self.size)
+        slowest = parts.slowest_samples or 0.0
+        if slowest > _TAIL * max(mid(parts.one_sample), 1e-9):
+            text += ", and one in a hundred takes over %s" % _duration(slowest)
         return DataLoadingBottleneck.SLOW_SAMPLE, text + ": do what is the same each time beforehand"
 
     # ---- Workers ----
@@ -212,13 +223,14 @@ class Judgement:
             return
         now = self._seconds(model)
         high = 1.0 - self._seconds(model, useful) / now
-        free = max(0.25, self.cores - profile.outside_cores)
+        outside = profile.outside_cores or 0.0
+        free = max(0.25, self.cores - outside)
         low = max(0.0, 1.0 - self._seconds(model, useful, free) / self._seconds(model, cores=free))
         if high < self.floor:
             return
         text = "With %d workers instead of %d the loop would take %d %% less time" % (useful, profile.num_workers, round(100 * high))
-        if profile.outside_cores > 0.5:
-            text += ", if others left the processors alone: now they use %.1f of %.0f" % (profile.outside_cores, self.cores)
+        if outside > 0.5:
+            text += ", if others left the processors alone: now they use %.1f of %.0f" % (outside, self.cores)
         self.found.append((Interval(min(low, high), (low + high) / 2, high), DataLoadingBottleneck.INSUFFICIENT_WORKERS, text))
 
     def _in_order(self):
@@ -238,24 +250,24 @@ class Judgement:
 
     def _memory(self):
         profile, parts = self.profile, self.profile.parts
-        queued = parts.batch_bytes * profile.num_workers * (profile.prefetch_factor or 0)
+        queued = (parts.batch_bytes or 0) * profile.num_workers * (profile.prefetch_factor or 0)
         for need, have, what in ((queued, shared_memory_free(), "of shared memory"),
-                                 (queued + profile.worker_memory_mb * MB * profile.num_workers, memory_available(), "of memory")):
+                                 (queued + (profile.worker_memory_mb or 0.0) * MB * profile.num_workers, memory_available(), "of memory")):
             if have and need > self.config.memory_share * have:
                 text = "%d workers hold %s %s, of %s that there are: fewer workers, or prefetch_factor=1" % (
                     profile.num_workers, _amount(need), what, _amount(have))
                 self.found.append((Interval(0.0, 0.0, 0.0), DataLoadingBottleneck.MEMORY_PRESSURE, text))
-        growth = profile.memory_growth_mb * MB
+        growth = (profile.memory_growth_mb or 0.0) * MB
         if profile.num_batches >= _TELLING_BATCHES and growth * _FORESEEN_BATCHES > self.config.memory_share * memory_available() > 0:
             text = "The memory of a worker grows by %s with each batch: the dataset keeps what it has made" % _amount(growth)
             self.found.append((Interval(0.0, 0.0, 0.0), DataLoadingBottleneck.MEMORY_PRESSURE, text))
 
     def _device(self):
-        parts, batch = self.profile.parts, self.profile.avg_batch_time
-        if batch <= 0.0 or parts.device_copy.mid < self.config.min_gain * batch:
+        copy, batch = mid(self.profile.parts.device_copy), self.profile.avg_batch_time
+        if not batch or copy < self.config.min_gain * batch:
             return
-        share = parts.device_copy.mid / batch
-        text = "Copying a batch to the device takes %s" % _duration(parts.device_copy.mid)
+        share = copy / batch
+        text = "Copying a batch to the device takes %s" % _duration(copy)
         text += ": copy with non_blocking=True" if self.profile.pin_memory else ": use pin_memory=True, and copy with non_blocking=True"
         self.found.append((Interval(0.0, share / 2, share), DataLoadingBottleneck.GPU_TRANSFER_OVERHEAD, text))
 
@@ -265,16 +277,16 @@ class Judgement:
         profile, parts = self.profile, self.profile.parts
         if profile.wait_share is None and profile.bottlenecks:
             profile.notes.append("No step was given: this bounds the loader, and nothing is known of whether a loop would wait for it.")
-        if profile.outside_cores > 0.5:
+        if (profile.outside_cores or 0.0) > 0.5:
             profile.notes.append("Other processes used %.1f of %.0f processors meanwhile." % (profile.outside_cores, self.cores))
         if profile.wait_share is not None and self._waits() and not self.found:
             text = "The loop waits for %d %% of its time, and the parts of its batches do not explain it" % round(100 * profile.wait_share)
-            if parts.sample_queued > 0.2 * parts.sample.mid:
+            if (parts.sample_queued or 0.0) > 0.2 * mid(parts.sample):
                 text += "; workers waited %d %% of theirs for a processor" % round(100 * parts.sample_queued / parts.sample.mid)
             profile.notes.append(text + ".")
-        if parts.read_chars > 64 * 1024 and parts.read_bytes < 0.01 * parts.read_chars:
+        if parts.read_chars is not None and parts.read_chars > 64 * 1024 and parts.read_bytes < 0.01 * parts.read_chars:
             profile.notes.append("What was read came from the page cache; from a cold disk it takes longer.")
-        if profile.avg_batch_time and parts.probe > 0.02 * profile.avg_batch_time * max(profile.num_workers, 1):
+        if profile.avg_batch_time and parts.probe is not None and parts.probe > 0.02 * profile.avg_batch_time * max(profile.num_workers, 1):
             profile.notes.append("Measuring takes %s of a batch." % _duration(parts.probe))
 
 

@@ -5,6 +5,7 @@ import random
 
 CONFIDENCE = 0.9
 RESAMPLES = 400
+TREND_LEAST = 4
 
 
 def quantile(ordered, share):
@@ -67,6 +68,6 @@ def rate_interval(blocks):
 def trend(values):
     """The median of the slopes of all pairs that are half of the length apart: growth for each further value."""
     half = len(values) // 2
-    if half < 2:
+    if len(values) < TREND_LEAST:
         return 0.0
     return median([(values[at + half] - values[at]) / half for at in range(len(values) - half)])

@@ -44,8 +44,8 @@ class Run:
         self.kept_bytes = self.batch_bytes = 0
         self.digests = []
         self.error, self.hung, self.interrupted, self.exhausted = None, False, False, False
-        self.cpu = self.outside = 0.0
-        self.memory = self.worker_memory = 0
+        self.cpu = self.outside = None  # of processors; None where nobody looked, as the next two
+        self.memory = self.worker_memory = None
         self.notes = []
 
     @property
@@ -59,7 +59,7 @@ class Run:
 
     @property
     def startup(self):
-        return (self.arrivals[0] - self.begun - (self.steps[0] if self.steps else 0)) / 1e9 if self.arrivals else 0.0
+        return (self.arrivals[0] - self.begun - (self.steps[0] if self.steps else 0)) / 1e9 if self.arrivals else None
 
     def size(self, number):
         return self.sizes[number] if number < len(self.sizes) else 0
@@ -437,7 +437,7 @@ def measure(settings, limits, step=None, log=None, keep=None):
     run.rows += [dict(row, worker=0) for row in clock_rows.rows]
     workers = _workers_cpu(run) if run.workers else 0.0
     run.cpu = (main + workers) / seconds
-    run.outside = max(0.0, (_busy() - machine) / seconds - run.cpu) if machine else 0.0
+    run.outside = max(0.0, (_busy() - machine) / seconds - run.cpu) if machine else None
     return run
 
 

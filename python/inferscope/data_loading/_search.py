@@ -107,7 +107,7 @@ class Tried:
         self.profile.throughput_samples_per_second = rates[1]
         self.profile.throughput = Interval(*rate_interval([(batches, seconds) for batches, _, seconds in self.blocks]))
         self.profile.throughput_batches_per_second = self.profile.throughput.mid
-        self.profile.avg_batch_time = 1.0 / self.profile.throughput.mid if self.profile.throughput.mid else 0.0
+        self.profile.avg_batch_time = 1.0 / self.profile.throughput.mid if self.profile.throughput.mid else None
 
     @property
     def rate(self):
@@ -160,6 +160,8 @@ class Search:
             return True
         profile = _judge.profile_of(run, settings, self.probe, size)
         model = Model.of(run, self.probe)
+        if self.model is None and workers:
+            self.model = _with_fixed(Model.of(run, self.probe), size)
         if workers == 0:
             model.inline = 1.0
             if self.model is not None:
@@ -205,9 +207,10 @@ class Search:
 
     # ---- The search ----
 
-    def go(self):
+    def go(self, explore="fast"):
+        """explore: "all" configurations are run, or "fast": so few that the best of all is most likely among them."""
         try:
-            if self.config.exhaustive or len(self.grid) <= _FEW:
+            if explore == "all" or len(self.grid) <= _FEW:
                 self._everything()
             elif self._learn():
                 self._confirm()
@@ -219,7 +222,8 @@ class Search:
         return self
 
     def _everything(self):
-        for size, workers in self.grid:
+        """Those with workers first, which tell what it costs to pass batches, for those without."""
+        for size, workers in sorted(self.grid, key=lambda one: one[1] == 0):
             self.measure(size, workers)
             if self.interrupted:
                 return
@@ -232,7 +236,7 @@ class Search:
             return False
         if run.count < 2 or not [row for row in run.rows if row.get("samples")]:
             return self._learn_inside(run)
-        self.model, self.outside, self._startup = Model.of(run, self.probe), run.outside, max(run.startup, 0.01)
+        self.model, self.outside, self._startup = Model.of(run, self.probe), run.outside or 0.0, max(run.startup or 0.0, 0.01)
         if len(sizes) == 1 and len(self.sizes) > 1:
             self.model = _with_fixed(self.model, sizes[0])
         return True
@@ -347,6 +351,7 @@ class Search:
                                      prefetch_factor=2 if workers else None, pin_memory=_run.has_cuda())
         if (size, workers) in self.failed:
             profile.error = self.failed[size, workers]
+            return profile
         if self.model is None:
             profile.notes.append("It was not run.")
             return profile

@@ -1,6 +1,7 @@
 """What is said of a loader: its profile, what bounds it, what would help, and the settings of the profiler."""
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
@@ -27,9 +28,6 @@ class Interval(NamedTuple):
     high: float
 
 
-NOTHING = Interval(0.0, 0.0, 0.0)
-
-
 @dataclass
 class DataLoadingProfilerConfig:
     """Settings.
@@ -37,9 +35,8 @@ class DataLoadingProfilerConfig:
     batch_size_range, worker_range: what profile_configuration_range() looks at when it is not told
     num_batches: of profile_data_loader(), when it is not told
     batch_timeout: seconds that a batch may take before its worker is given up
-    search_seconds: a search takes no longer, but for the runs that it cannot do without
+    search_seconds: a search with explore="fast" takes no longer, but for the runs that it cannot do without
     search_share: of the time that measuring every configuration would take, as it is reckoned from the first runs
-    exhaustive: run every configuration of a search, whatever the time
     run_seconds: how long a run of a search measures, at least
     min_gain: a bottleneck is what would save this share of the time; without a step, twice as much
     wait_share: a loop that waits for less of its time than this has no bottleneck in its input
@@ -60,7 +57,6 @@ class DataLoadingProfilerConfig:
     batch_timeout: float = 60.0
     search_seconds: float = 120.0
     search_share: float = 0.27
-    exhaustive: bool = False
     run_seconds: float = 0.6
     min_gain: float = 0.1
     wait_share: float = 0.05
@@ -80,33 +76,33 @@ class DataLoadingProfilerConfig:
 
 @dataclass
 class LoadingParts:
-    """Where the time of a batch goes: seconds, medians over batches, with intervals.  What was not seen is 0.
+    """Where the time of a batch goes: seconds, medians over batches, with intervals.  What was not seen is None.
 
     The time of workers and that of the program pass side by side, and are not to be added up.
     """
 
-    index_wait: Interval = NOTHING           # a worker had nothing to do
-    sample: Interval = NOTHING               # all samples of a batch: the dataset
-    one_sample: Interval = NOTHING           # one of them
-    slowest_samples: float = 0.0             # the 99th percentile of them
-    sample_cpu: float = 0.0                  # of `sample`: computed
-    sample_queued: float = 0.0               # waited for a processor
-    disk_wait: float = 0.0                   # waited for the disk
-    disk_cpu: float = 0.0                    # of `sample_cpu`: the system's, when reads come from the disk
-    other_wait: float = 0.0                  # waited for something else
+    index_wait: Optional[Interval] = None  # a worker had nothing to do
+    sample: Optional[Interval] = None      # all samples of a batch: the dataset
+    one_sample: Optional[Interval] = None  # one of them
+    slowest_samples: Optional[float] = None# the 99th percentile of them
+    sample_cpu: Optional[float] = None     # of `sample`: computed
+    sample_queued: Optional[float] = None  # waited for a processor
+    disk_wait: Optional[float] = None      # waited for the disk
+    disk_cpu: Optional[float] = None       # of `sample_cpu`: the system's, when reads come from the disk
+    other_wait: Optional[float] = None     # waited for something else
     transforms: Dict[str, float] = field(default_factory=dict)  # of `sample`: each transform that was found
-    collate: Interval = NOTHING
-    queue_put: Interval = NOTHING            # in the worker: pickling and the pipe, without waiting for the reader
-    receive: Interval = NOTHING              # in the program: the pipe and unpickling
-    pin: Interval = NOTHING
-    device_copy: Interval = NOTHING
-    consumer_wait: Interval = NOTHING        # the loop waited for the batch
-    step: Interval = NOTHING                 # the loop did something else
-    batch_bytes: int = 0                     # a batch in memory
-    piped_bytes: int = 0                     # of a batch through the pipe; tensors go through shared memory
-    read_bytes: int = 0                      # from disk, for a batch
-    read_chars: int = 0                      # by system calls, cached or not
-    probe: float = 0.0                       # what measuring costs, for a batch; already taken off `sample`
+    collate: Optional[Interval] = None
+    queue_put: Optional[Interval] = None   # in the worker: pickling and the pipe, without waiting for the reader
+    receive: Optional[Interval] = None     # in the program: the pipe and unpickling
+    pin: Optional[Interval] = None
+    device_copy: Optional[Interval] = None
+    consumer_wait: Optional[Interval] = None# the loop waited for the batch
+    step: Optional[Interval] = None        # the loop did something else
+    batch_bytes: Optional[int] = None      # a batch in memory
+    piped_bytes: Optional[int] = None      # of a batch through the pipe; tensors go through shared memory
+    read_bytes: Optional[int] = None       # from disk, for a batch
+    read_chars: Optional[int] = None       # by system calls, cached or not
+    probe: Optional[float] = None          # what measuring costs, for a batch; already taken off `sample`
 
 
 class Suggestion(NamedTuple):
@@ -119,9 +115,9 @@ class Suggestion(NamedTuple):
 
 @dataclass
 class DataLoadingProfile:
-    """One configuration of a loader, and how it did.
+    """One configuration of a loader, and how it did.  What was not measured is None, and never 0.
 
-    measured: False for a configuration of a search that was reckoned from others, not run
+    measured: False for a configuration of a search that was not run; with explore="fast" its throughput is reckoned from others
     throughput_*, avg_batch_time: of the loop, with the step when there was one, after the first batches
     batch_time: the median, with an interval; throughput: batches a second, with one
     memory_usage_mb: of the program and its workers, what they share counted once
@@ -137,29 +133,29 @@ class DataLoadingProfile:
     pin_memory: bool = False
     persistent_workers: bool = False
     prefetch_factor: Optional[int] = None
-    avg_batch_time: float = 0.0
-    throughput_batches_per_second: float = 0.0
-    throughput_samples_per_second: float = 0.0
-    memory_usage_mb: float = 0.0
-    gpu_memory_usage_mb: float = 0.0
-    cpu_usage_percent: float = 0.0
+    avg_batch_time: Optional[float] = None
+    throughput_batches_per_second: Optional[float] = None
+    throughput_samples_per_second: Optional[float] = None
+    memory_usage_mb: Optional[float] = None
+    gpu_memory_usage_mb: Optional[float] = None
+    cpu_usage_percent: Optional[float] = None
     bottlenecks: List[DataLoadingBottleneck] = field(default_factory=list)
     suggestions: List[str] = field(default_factory=list)
     advice: List[Suggestion] = field(default_factory=list)
     gains: Dict[DataLoadingBottleneck, float] = field(default_factory=dict)
     num_batches: int = 0
     num_samples: int = 0
-    total_time: float = 0.0
-    startup_time: float = 0.0
-    batch_time: Interval = NOTHING
-    throughput: Interval = NOTHING
+    total_time: Optional[float] = None
+    startup_time: Optional[float] = None
+    batch_time: Optional[Interval] = None
+    throughput: Optional[Interval] = None
     parts: LoadingParts = field(default_factory=LoadingParts)
     wait_share: Optional[float] = None
     headspace: Optional[Interval] = None
     useful_workers: Optional[int] = None
-    worker_memory_mb: float = 0.0
-    memory_growth_mb: float = 0.0
-    outside_cores: float = 0.0
+    worker_memory_mb: Optional[float] = None
+    memory_growth_mb: Optional[float] = None
+    outside_cores: Optional[float] = None
     measured: bool = True
     interrupted: bool = False
     hung: bool = False
@@ -169,13 +165,15 @@ class DataLoadingProfile:
     @property
     def avg_wait_time(self):
         """Seconds that the loop waited for a batch, typically."""
-        return self.parts.consumer_wait.mid
+        return self.parts.consumer_wait.mid if self.parts.consumer_wait is not None else None
 
     def summary(self):
         """A few lines for people."""
-        lines = ["batches of %s, %d workers: %.1f batches/s, %.0f samples/s%s"
-                 % (self.batch_size, self.num_workers, self.throughput_batches_per_second, self.throughput_samples_per_second,
-                    "" if self.measured else ", reckoned")]
+        rates = "not measured"
+        if self.throughput_batches_per_second is not None:
+            rates = "%.1f batches/s, %s samples/s%s" % (self.throughput_batches_per_second, shown("%.0f", self.throughput_samples_per_second),
+                                                        "" if self.measured else ", reckoned")
+        lines = ["batches of %s, %d workers: %s" % (self.batch_size, self.num_workers, rates)]
         if self.error:
             lines.append("stopped: " + self.error)
         if self.headspace is not None:
@@ -183,6 +181,30 @@ class DataLoadingProfile:
                          % (self.headspace.mid, self.headspace.low, self.headspace.high))
         lines += ["bottleneck: " + one.value for one in self.bottlenecks]
         return "\n".join(lines + self.suggestions + self.notes)
+
+    def to_dict(self):
+        """For JSON."""
+        return _plain(self)
+
+
+def shown(form, value):
+    """A figure in words; a stroke for one that is not known."""
+    return "-" if value is None else form % value
+
+
+def _plain(value):
+    """What JSON can hold; what is no number there is null."""
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {_plain(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: _plain(one) for name, one in value._asdict().items()}
+    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 class OptimalConfiguration(NamedTuple):

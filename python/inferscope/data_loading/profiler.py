@@ -7,7 +7,7 @@ from inferscope.data_loading import _judge, _loader, _probe, _run, _search
 from inferscope.data_loading._model import Model
 from inferscope.data_loading._numbers import rate_interval
 from inferscope.data_loading.profile import (DataLoadingBottleneck, DataLoadingProfile, DataLoadingProfilerConfig, Interval,
-                                             OptimalConfiguration, Optimization)
+                                             OptimalConfiguration, Optimization, shown)
 
 _LOOK_BATCHES = 3        # of a look at the dataset in a worker
 _PAIRS = 3               # so often the old and the new loader take turns
@@ -122,7 +122,7 @@ class DataLoadingProfiler:
         seen = Model.of(look, self.probe_cost)
         model.send, model.receive = seen.send, seen.receive
         parts = _judge.parts_of(look, self.probe_cost)
-        scale = profile.parts.sample.mid / parts.sample.mid if parts.sample.mid else 0.0
+        scale = _judge.mid(profile.parts.sample) / parts.sample.mid if _judge.mid(parts.sample) else 0.0
         profile.parts.transforms = {name: scale * seconds for name, seconds in parts.transforms.items()}
 
     def _add_devices(self, profile, run, settings):
@@ -159,34 +159,41 @@ class DataLoadingProfiler:
         """By the fixed numbers of the configuration, whatever was measured of the parts."""
         del avg_cpu
         config, found = self.config, []
-        if avg_batch_time > config.slow_batch_seconds:
+        if _over(avg_batch_time, config.slow_batch_seconds):
             found.append(DataLoadingBottleneck.SLOW_DISK_IO)
-        if data_loader.num_workers == 0 and throughput < config.min_batches_per_second:
+        if data_loader.num_workers == 0 and throughput is not None and throughput < config.min_batches_per_second:
             found.append(DataLoadingBottleneck.INSUFFICIENT_WORKERS)
-        if avg_memory > config.memory_limit_mb:
+        if _over(avg_memory, config.memory_limit_mb):
             found.append(DataLoadingBottleneck.MEMORY_PRESSURE)
-        if _run.has_cuda() and avg_gpu_memory > config.gpu_memory_limit_mb:
+        if _run.has_cuda() and _over(avg_gpu_memory, config.gpu_memory_limit_mb):
             found.append(DataLoadingBottleneck.GPU_TRANSFER_OVERHEAD)
         return found
 
     def _calculate_profile_score(self, profile):
-        """A figure of merit by fixed weights; get_optimal_configuration() goes by samples a second instead."""
-        return (10.0 * profile.throughput_batches_per_second - profile.memory_usage_mb / 100 - profile.gpu_memory_usage_mb / 100
-                - profile.cpu_usage_percent / 10 - 5.0 * len(profile.bottlenecks) + (2.0 if profile.num_workers > 0 else 0.0)
+        """A figure of merit by fixed weights; get_optimal_configuration() goes by samples a second instead.
+
+        One that was not run has the least there is: what it uses is not known, and is not to count as nothing.
+        """
+        if not profile.measured or profile.throughput_batches_per_second is None:
+            return float("-inf")
+        return (10.0 * profile.throughput_batches_per_second - (profile.memory_usage_mb or 0.0) / 100
+                - (profile.gpu_memory_usage_mb or 0.0) / 100 - (profile.cpu_usage_percent or 0.0) / 10 - 5.0 * len(profile.bottlenecks) + (2.0 if profile.num_workers > 0 else 0.0)
                 + (1.0 if profile.pin_memory else 0.0))
 
     # ---- Many configurations ----
 
-    def profile_configuration_range(self, dataset, batch_sizes=None, worker_counts=None, *, step=None, **loader_options):
-        """A profile for each batch size and number of workers.
+    def profile_configuration_range(self, dataset, batch_sizes=None, worker_counts=None, *, explore="all", step=None, **loader_options):
+        """A profile for each batch size and number of workers, all of them measured.
 
-        Not all are run: one run tells what the parts cost, and the most promising configurations are run for certainty; of the
-        others the profile is reckoned, and `measured` is False.  With config.exhaustive all are run.
+        explore: "fast" does not run all of them: one run tells what the parts cost, and the most promising configurations are run
+        for certainty; of the others the throughput is reckoned, everything else is None, and `measured` is False
         loader_options: for the loaders, such as collate_fn.  Ctrl-C ends the search, and what it has found is returned;
         `interrupted` is then True.
         """
+        if explore not in ("all", "fast"):
+            raise ValueError("explore is \"all\" or \"fast\", not %r" % (explore,))
         self._searched = self._search(_search.Maker(dataset, self._options(loader_options)), self._list("batch_sizes", batch_sizes, 1),
-                                      self._list("worker_counts", worker_counts, 0), step)
+                                      self._list("worker_counts", worker_counts, 0), step, explore)
         profiles = self._searched.profiles()
         self.profiles += profiles
         return profiles
@@ -204,8 +211,8 @@ class DataLoadingProfiler:
             raise ValueError("%s is a list of whole numbers from %d, not %r" % (name, least, values))
         return values
 
-    def _search(self, maker, sizes, counts, step):
-        search = _search.Search(maker, sizes, counts, self.config, step, self.probe_cost).go()
+    def _search(self, maker, sizes, counts, step, explore="fast"):
+        search = _search.Search(maker, sizes, counts, self.config, step, self.probe_cost).go(explore)
         self.interrupted = search.interrupted
         if search.interrupted:
             self.logger.warning("The search was interrupted after %d runs.", search.runs)
@@ -213,9 +220,9 @@ class DataLoadingProfiler:
             self.logger.warning("Failed to profile batch_size=%s, workers=%d: %s", size, workers, error)
         return search
 
-    def find_optimal_configuration(self, dataset, batch_sizes=None, worker_counts=None, *, step=None, **loader_options):
-        """Searches as profile_configuration_range() does; the best configuration, with its reason."""
-        self.profile_configuration_range(dataset, batch_sizes, worker_counts, step=step, **loader_options)
+    def find_optimal_configuration(self, dataset, batch_sizes=None, worker_counts=None, *, explore="fast", step=None, **loader_options):
+        """Searches as profile_configuration_range() does, in few runs; the best configuration, with its reason."""
+        self.profile_configuration_range(dataset, batch_sizes, worker_counts, explore=explore, step=step, **loader_options)
         return self.get_optimal_configuration()
 
     def get_optimal_configuration(self, profiles=None):
@@ -234,7 +241,8 @@ class DataLoadingProfiler:
         most = max(one.throughput_samples_per_second for one in run)
         best = min((one for one in run if one.throughput_samples_per_second >= 0.97 * most), key=lambda one: one.num_workers)
         rate = best.throughput_samples_per_second
-        return self._optimal(best, Interval(*(rate * side / best.throughput.mid for side in best.throughput)),
+        spread = best.throughput if best.throughput is not None and best.throughput.mid else Interval(1.0, 1.0, 1.0)
+        return self._optimal(best, Interval(*(rate * side / spread.mid for side in spread)),
                              "It loads %.0f samples/s, the most of %d configurations." % (rate, len(run)))
 
     def _optimal(self, profile, rate, reason):
@@ -320,10 +328,11 @@ class DataLoadingProfiler:
         lines = ["# Data loading", "", "| batch size | workers | samples/s | batch ms | memory MB | CPU % | bottleneck | |",
                  "| ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |"]
         for one in self.profiles:
-            lines.append("| %s | %d | %.0f | %.2f | %.0f | %.0f | %s | %s |" % (
-                one.batch_size, one.num_workers, one.throughput_samples_per_second, 1e3 * one.avg_batch_time, one.memory_usage_mb,
-                one.cpu_usage_percent, ", ".join(kind.value for kind in one.bottlenecks) or "-",
-                one.error or ("" if one.measured else "reckoned")))
+            batch_ms = None if one.avg_batch_time is None else 1e3 * one.avg_batch_time
+            lines.append("| %s | %d | %s | %s | %s | %s | %s | %s |" % (
+                one.batch_size, one.num_workers, shown("%.0f", one.throughput_samples_per_second), shown("%.2f", batch_ms),
+                shown("%.0f", one.memory_usage_mb), shown("%.0f", one.cpu_usage_percent),
+                ", ".join(kind.value for kind in one.bottlenecks) or "-", one.error or _standing(one)))
         best = self.get_optimal_configuration()
         if best is not None:
             lines += ["", "Best: %d workers, batches of %s. %s" % (best.num_workers, best.batch_size, best.reason)]
@@ -336,6 +345,18 @@ class DataLoadingProfiler:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
         return text
+
+
+def _over(value, limit):
+    """What is not known is not over it."""
+    return value is not None and value > limit
+
+
+def _standing(profile):
+    """What a row of the report says of how its figures came about."""
+    if profile.measured:
+        return ""
+    return "not run" if profile.throughput_samples_per_second is None else "reckoned"
 
 
 __all__ = ["DataLoadingProfile", "DataLoadingProfiler"]
