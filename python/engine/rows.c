@@ -26,7 +26,7 @@ static const char *const key_names[KEY_COUNT] = {
 	[KEY_MEMORY_FROM] = "memory_from", [KEY_MEMORY_TO] = "memory_to",
 	[KEY_METADATA] = "metadata",     [KEY_ENCLOSING] = "enclosing", [KEY_UNFINISHED] = "unfinished",
 	[KEY_BEGIN_LOST] = "begin_lost", [KEY_UNMATCHED] = "unmatched", [KEY_CONTINUES] = "continues",
-	[KEY_GOES_ON] = "goes_on",
+	[KEY_GOES_ON] = "goes_on",     [KEY_TRACK] = "track",
 };
 
 int rows_make_keys(struct engine_state *state)
@@ -153,6 +153,13 @@ static int set_track(struct making *m, const struct trace_track *track)
 	}
 }
 
+static int set_outside(struct making *m, const struct trace_track *track)
+{
+	const char *name = row_outside(track);
+
+	return name ? set(m, KEY_TRACK, PyUnicode_InternFromString(name)) : 0;
+}
+
 static int set_host(struct making *m, const struct trace_process *process)
 {
 	const struct trace_host *host = trace_reader_host(m->rows->reader, process->host);
@@ -171,7 +178,7 @@ static int set_place(struct making *m)
 		return 0;
 	process = track->process < 0 ? NULL : trace_reader_process(reader, (uint32_t)track->process);
 	device = track->device < 0 ? NULL : trace_reader_device(reader, (uint32_t)track->device);
-	if (set_track(m, track) < 0)
+	if (set_track(m, track) < 0 || set_outside(m, track) < 0)
 		return -1;
 	if (process && (set_number(m, KEY_PROCESS_ID, process->pid) < 0 || set_host(m, process) < 0))
 		return -1;

@@ -378,7 +378,7 @@ class Recording:
                 continue  # the recorder has just made it, or removed it
             if self._session is None:
                 family = _family(outline["processes"], self._pid)
-                found = [event for event in found if event.get("process_id") in family]
+                found = [event for event in found if event.get("process_id") in family or event.get("track") == "host"]
             events += found
         return events
 

@@ -257,7 +257,7 @@ int host_load_find(struct host_load *load, const struct analysis_host *h, const 
 	busy = cores(t, TRACK_HOST, "host_busy_ns", from, to);
 	load->idle = cores(t, TRACK_HOST, "host_idle_ns", from, to);
 	load->outside = fmax(0, busy - load->tree);
-	if (isnan(load->cpus) && !isnan(busy))
+	if (isnan(load->cpus) && !isnan(busy + load->idle))
 		load->cpus = fmax(1, round(busy + load->idle));
 	load->throttled = throttled(t, load->tree, from, to);
 	load->free_cores = fmin(load->cpus, load->tree + load->idle);

@@ -75,12 +75,21 @@ static bool asked_for_waits(const struct trace_reader *reader)
 	return false;
 }
 
+/* A list of events does not say what was asked for, and has what came of it. */
+static bool has_states(const struct timeline *t)
+{
+	for (uint32_t i = 0; i < t->track_count; i++)
+		if (t->tracks[i].kind == TRACK_STATES)
+			return true;
+	return false;
+}
+
 int analyze_program_end(struct parts *p)
 {
 	if (!p->t->reader)
 		return 0;
 	trace_program_read(p->t->reader, &p->a->program);
-	p->a->waits_asked = asked_for_waits(p->t->reader);
+	p->a->waits_asked = asked_for_waits(p->t->reader) || has_states(p->t);
 	p->a->ran_nothing = ran_nothing(p->a);
 	return 0;
 }

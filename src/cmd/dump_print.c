@@ -97,6 +97,8 @@ static void put_place(struct json_writer *j, const struct row *row, const struct
 		json_unsigned(j, track_id_name(place.track), place.track->os_id);
 	if (place.track && place.track->kind == TRACK_TASK)
 		put_text(j, "task", reader, place.track->name);
+	if (place.track && row_outside(place.track))
+		json_text(j, "track", row_outside(place.track));
 	if (place.process)
 		json_unsigned(j, "process_id", place.process->pid);
 	if (row->cpu != EVENT_CPU_UNKNOWN)
@@ -218,7 +220,7 @@ int dump_csv_header(struct buffer *out)
 		rc = buffer_printf(out, ",reason,flags,metadata,task_id,task,module,file,line");
 	for (; row_plain_field(i) && rc == 0; i++)
 		rc = buffer_printf(out, ",%s", row_plain_field(i)->name);
-	return rc ? rc : buffer_printf(out, ",memory_from,memory_to\n");
+	return rc ? rc : buffer_printf(out, ",memory_from,memory_to,track\n");
 }
 
 /* Cells: each puts its comma before itself. */
@@ -342,14 +344,16 @@ static int cells_task_and_function(struct buffer *out, const struct row *row, co
 	return rc;
 }
 
-static int cells_of_imports(struct buffer *out, const struct row *row)
+static int cells_of_imports(struct buffer *out, const struct row *row, const struct trace_reader *reader)
 {
+	const struct trace_track *track = trace_reader_track(reader, row->track);
+	const char *outside = track ? row_outside(track) : NULL;
 	const char *from = memory_kind(row, false), *to = memory_kind(row, true);
 	int rc = 0;
 
 	for (size_t i = FIRST_FIELDS; row_plain_field(i) && rc == 0; i++)
 		rc = cell_plain(out, row, i);
-	return rc ? rc : buffer_printf(out, ",%s,%s\n", from ? from : "", to ? to : "");
+	return rc ? rc : buffer_printf(out, ",%s,%s,%s\n", from ? from : "", to ? to : "", outside ? outside : "");
 }
 
 int dump_row_csv(const struct row *row, const struct trace_reader *reader, struct buffer *out)
@@ -372,5 +376,5 @@ int dump_row_csv(const struct row *row, const struct trace_reader *reader, struc
 		rc = cells_end(out, row);
 	if (rc == 0)
 		rc = cells_task_and_function(out, row, reader);
-	return rc ? rc : cells_of_imports(out, row);
+	return rc ? rc : cells_of_imports(out, row, reader);
 }

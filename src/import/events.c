@@ -62,6 +62,13 @@ static bool phase_named(const struct json_text *text, uint8_t *ret)
 	return false;
 }
 
+/* What these say is of one instant; a list may have them end when they begin. */
+static bool is_point(unsigned kind)
+{
+	return kind == EVENT_INSTANT || kind == EVENT_COUNTER || kind == EVENT_CPU_SAMPLE || kind == EVENT_MEMORY_ALLOC ||
+	       kind == EVENT_MEMORY_FREE || kind == EVENT_LOST;
+}
+
 /* Phase and times.  NULL, or why the event cannot be used; "" when there is nothing to it. */
 static const char *set_phase(struct events *v, const struct events_row *r)
 {
@@ -86,7 +93,7 @@ static const char *set_phase(struct events *v, const struct events_row *r)
 			e->time = end;
 	} else if (!has_start) {
 		e->phase = PHASE_END;
-	} else if (has_end) {
+	} else if (has_end && !(start == end && is_point(kind_of(&r->type)))) {
 		e->phase = PHASE_COMPLETE;
 	} else {
 		e->phase = r->unfinished ? PHASE_BEGIN : PHASE_INSTANT;
@@ -281,6 +288,17 @@ static bool is_device_work(unsigned kind)
 	return kind >= EVENT_GPU_KERNEL && kind <= EVENT_MEMSET;
 }
 
+/* What was seen of a thread from outside lies beside its own events. */
+static bool is_outside(const struct events_row *r)
+{
+	return JSON_IS(&r->track, "host") || (JSON_IS(&r->track, "states") && r->present & 1u << KEY_THREAD);
+}
+
+static uint32_t outside_track(struct output *o, const struct events_row *r, uint32_t process)
+{
+	return JSON_IS(&r->track, "host") ? output_host_track(o) : output_states(o, process, r->number[KEY_THREAD]);
+}
+
 /* A thread's number beside a device's is of the one that asked for the work. */
 static uint32_t track_of(struct events *v, const struct events_row *r)
 {
@@ -290,6 +308,8 @@ static uint32_t track_of(struct events *v, const struct events_row *r)
 		r->present & 1u << KEY_DEVICE &&
 		(is_device_work(v->event.kind) || r->present & 1u << KEY_STREAM || !(r->present & 1u << KEY_THREAD));
 
+	if (is_outside(r))
+		return outside_track(o, r, process);
 	if (r->present & 1u << KEY_TASK_ID)
 		return task_track(v, r, process);
 	if (on_device || r->present & 1u << KEY_STREAM) {

@@ -23,6 +23,7 @@ enum events_key {
 	KEY_MODULE,
 	KEY_FILE,
 	KEY_TASK,
+	KEY_TRACK,
 	KEY_MEMORY_FROM,
 	KEY_MEMORY_TO,
 	KEY_UNMATCHED,
@@ -42,7 +43,7 @@ enum events_key {
 
 /* One event, as its text has it. */
 struct events_row {
-	struct json_text type, phase, name, module, file, task, memory_from, memory_to;
+	struct json_text type, phase, name, module, file, task, track, memory_from, memory_to;
 	struct json_value start, end, value, grid, block, reason, metadata;
 	bool unmatched, unfinished;
 	uint32_t present; /* bit KEY_x */

@@ -42,6 +42,7 @@ static const struct {
 	{ "line", KEY_LINE },
 	{ "task_id", KEY_TASK_ID },
 	{ "task", KEY_TASK },
+	{ "track", KEY_TRACK },
 	{ "unmatched", KEY_UNMATCHED },
 	{ "unfinished", KEY_UNFINISHED },
 	{ "continues", KEY_UNFINISHED },
@@ -96,6 +97,17 @@ void events_keep(struct events *v, const struct json_text *key, const struct jso
 		v->pack.size = before;
 }
 
+/* Other tools may mean something else by it. */
+static void set_track(struct events *v, struct events_row *r, const struct json_text *key, const struct json_value *value)
+{
+	set_text(&r->track, value);
+	if (JSON_IS(&r->track, "states") || JSON_IS(&r->track, "host"))
+		return;
+	r->track = (struct json_text){ 0 };
+	if (!v->lean)
+		events_keep(v, key, value);
+}
+
 static void set_member(struct events *v, struct events_row *r, const struct json_text *name,
 		       const struct json_value *value)
 {
@@ -114,6 +126,8 @@ static void set_member(struct events *v, struct events_row *r, const struct json
 		return set_text(&r->file, value);
 	case KEY_TASK:
 		return set_text(&r->task, value);
+	case KEY_TRACK:
+		return set_track(v, r, name, value);
 	case KEY_MEMORY_FROM:
 		return set_text(&r->memory_from, value);
 	case KEY_MEMORY_TO:

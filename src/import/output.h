@@ -51,6 +51,9 @@ void output_process_rank(struct output *o, uint32_t process, int64_t rank);
 /* Threads have a number, or only a name: then key is a hash of it and the name is given at once. */
 uint32_t output_thread(struct output *o, uint32_t process, uint64_t tid);
 uint32_t output_process_track(struct output *o, uint32_t process); /* what belongs to the process as a whole, such as counters */
+/* What was seen from outside: of a thread, and of the machine. */
+uint32_t output_states(struct output *o, uint32_t process, uint64_t tid);
+uint32_t output_host_track(struct output *o);
 void output_track_name(struct output *o, uint32_t track, const char *text, size_t size);
 
 /* The device of that number in the file; described any time. */

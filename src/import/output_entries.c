@@ -233,6 +233,20 @@ uint32_t output_process_track(struct output *o, uint32_t process)
 	return find_track(o, &o->thread_map, process | (uint64_t)1 << 32, 0, entry);
 }
 
+uint32_t output_states(struct output *o, uint32_t process, uint64_t tid)
+{
+	struct trace_track entry = { .kind = TRACK_STATES, .os_id = tid, .device = -1, .parent = -1 };
+
+	entry.process = optional(process, o->process_count);
+	return find_track(o, &o->thread_map, process | (uint64_t)2 << 32, tid, entry);
+}
+
+uint32_t output_host_track(struct output *o)
+{
+	return find_track(o, &o->thread_map, (uint64_t)3 << 32, 0,
+			  (struct trace_track){ .kind = TRACK_HOST, .process = -1, .device = -1, .parent = -1 });
+}
+
 uint32_t output_stream(struct output *o, uint32_t device, uint32_t process, uint64_t stream)
 {
 	struct trace_track entry = { .kind = TRACK_STREAM, .os_id = stream, .parent = -1 };

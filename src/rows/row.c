@@ -32,6 +32,11 @@ const char *row_field_name(unsigned field)
 	return NULL;
 }
 
+const char *row_outside(const struct trace_track *track)
+{
+	return track->kind == TRACK_STATES || track->kind == TRACK_HOST ? trace_track_kind_name(track->kind) : NULL;
+}
+
 void row_add_fields(struct row *row, const struct trace_batch *batch, uint32_t event)
 {
 	uint64_t left = trace_batch_present(batch, event);

@@ -46,6 +46,9 @@ const struct row_field *row_plain_field(size_t i);
 /* The name of one of these, NULL for the others. */
 const char *row_field_name(unsigned field);
 
+/* "states" or "host": seen from outside, not on the track that its numbers name; else NULL. */
+const char *row_outside(const struct trace_track *track);
+
 /* Takes the fields an event has, on top of those that are there already. */
 void row_add_fields(struct row *row, const struct trace_batch *batch, uint32_t event);
 

@@ -14,7 +14,7 @@ os.environ.setdefault("INFERSCOPE_REPORT", "none")
 os.environ.setdefault("INFERSCOPE_WAITS", "off")
 
 # What these assert on was sampled, or timed: scripts/test runs nothing beside them.
-SAMPLED = {"test_demo", "test_diagnosis", "test_gpu_sampling", "test_program_counters", "test_waits", "test_zoo"}
+SAMPLED = {"test_demo", "test_diagnosis", "test_gpu_sampling", "test_pipeline", "test_program_counters", "test_waits", "test_zoo"}
 
 # What tells of events that are lost or wrong has to hold each time.  Any other test that fails, beside others or whatever else the
 # machine does, is run once more, and the summary counts it ("1 rerun").

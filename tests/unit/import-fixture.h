@@ -37,7 +37,7 @@ static inline const char *phase_name(unsigned phase)
 
 static inline void add_place(struct buffer *out, const struct trace_reader *r, uint32_t number)
 {
-	static const char *const kinds[] = { "none", "thread", "stream", "task", "process", "device" };
+	static const char *const kinds[] = { "none", "thread", "stream", "task", "process", "device", "states", "host" };
 	const struct trace_track *t = trace_reader_track(r, number);
 	size_t size;
 	const char *name = trace_reader_string(r, t->name, &size);

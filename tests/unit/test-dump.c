@@ -448,11 +448,11 @@ static void csv_has_the_same_columns_everywhere(void **state)
 	fixture_finish(&f);
 	text = walk(&all, true);
 	assert_string_equal(text,
-			    "instant,,\"'=1,\"\"x\"\"\",1.000,,101,100,3,,,,0,,,77,,,,,,,,,,,,,\"{\"\"k\"\": 5}\",,,,,,,,,,\n");
+			    "instant,,\"'=1,\"\"x\"\"\",1.000,,101,100,3,,,,0,,,77,,,,,,,,,,,,,\"{\"\"k\"\": 5}\",,,,,,,,,,,\n");
 	assert_int_equal(dump_csv_header(&header), 0);
 	for (i = 0; i < header.size; i++)
 		commas += header.data[i] == ',';
-	assert_int_equal(commas, 37); /* as many as in the row, besides the one in its name */
+	assert_int_equal(commas, 38); /* as many as in the row, besides the one in its name */
 	buffer_release(&header);
 	free(text);
 	end_trace();
@@ -467,6 +467,28 @@ static uint32_t put_function(const char *module, const char *function, const cha
 }
 
 /* Calls say where their function is, and tasks what they are called. */
+static void what_was_seen_from_outside(void **state)
+{
+	struct row_filter all = ROW_FILTER_INIT;
+	char *text;
+
+	(void)state;
+	begin_trace();
+	trace_writer_track(f.w, &(struct trace_track){ .id = 3, .kind = TRACK_STATES, .os_id = 101, .device = -1, .parent = 0 });
+	trace_writer_track(f.w, &(struct trace_track){ .id = 4, .kind = TRACK_HOST, .process = -1, .device = -1, .parent = -1 });
+	put(3, 1000, EVENT_CPU_SAMPLE, PHASE_INSTANT, trace_writer_string(f.w, "native", 6), 0, NULL, 0);
+	put(4, 2000, EVENT_COUNTER, PHASE_INSTANT, trace_writer_string(f.w, "host_idle_ns", 12), 0, NULL, 0);
+	fixture_finish(&f);
+	check("{'event_type': 'cpu_sample', 'name': 'native', 'start_us': 1.000, 'thread_id': 101, 'track': 'states', 'process_id': 100, "
+	      "'cpu_id': 3, 'depth': 0}\n"
+	      "{'event_type': 'counter', 'name': 'host_idle_ns', 'start_us': 2.000, 'track': 'host', 'cpu_id': 3, 'depth': 0}\n");
+	text = walk(&all, true);
+	assert_non_null(strstr(text, ",,,,states\n"));
+	assert_non_null(strstr(text, ",,,,host\n"));
+	free(text);
+	end_trace();
+}
+
 static void functions_and_tasks(void **state)
 {
 	struct row_filter all = ROW_FILTER_INIT;
@@ -490,8 +512,8 @@ static void functions_and_tasks(void **state)
 	      "{'event_type': 'cpu_call', 'name': 'len', 'start_us': 3.000, 'end_us': 4.000, 'thread_id': 101, "
 	      "'process_id': 100, 'cpu_id': 3, 'depth': 0, 'module': 'builtins'}\n");
 	text = walk(&all, true);
-	assert_string_equal(text, "cpu_call,,m.C.f,1.000,2.000,,100,3,,,,0,,,,,,,,,,,,,,,,,9,\"Task,1\",m,/m.py,12,,,,,\n"
-				  "cpu_call,,len,3.000,4.000,101,100,3,,,,0,,,,,,,,,,,,,,,,,,,builtins,,,,,,,\n");
+	assert_string_equal(text, "cpu_call,,m.C.f,1.000,2.000,,100,3,,,,0,,,,,,,,,,,,,,,,,9,\"Task,1\",m,/m.py,12,,,,,,\n"
+				  "cpu_call,,len,3.000,4.000,101,100,3,,,,0,,,,,,,,,,,,,,,,,,,builtins,,,,,,,,\n");
 	free(text);
 	end_trace();
 }
@@ -602,6 +624,7 @@ int main(void)
 		cmocka_unit_test(depths_may_come_from_elsewhere),
 		cmocka_unit_test(sets_of_events),
 		cmocka_unit_test(csv_has_the_same_columns_everywhere),
+		cmocka_unit_test(what_was_seen_from_outside),
 		cmocka_unit_test(functions_and_tasks),
 		cmocka_unit_test(summaries_count_everything),
 		cmocka_unit_test(summaries_tell_self_time),

@@ -74,6 +74,41 @@ static void as_dumped(void **state)
 	       "thread:2\n");
 }
 
+static void from_outside(void **state)
+{
+	(void)state;
+	expect("[{'event_type': 'cpu_call', 'name': 'f', 'start_us': 1, 'end_us': 9, 'thread_id': 2, 'process_id': 2},"
+	       "{'event_type': 'cpu_sample', 'name': 'sleep', 'start_us': 1, 'end_us': 3, 'thread_id': 2, 'track': 'states', "
+	       "'process_id': 2, 'count': 4},"
+	       "{'event_type': 'cpu_sample', 'name': 'interpreter', 'start_us': 2, 'thread_id': 2, 'track': 'states', 'process_id': 2},"
+	       "{'event_type': 'counter', 'name': 'run_ns', 'start_us': 3, 'thread_id': 2, 'track': 'states', 'process_id': 2, 'value': 7},"
+	       "{'event_type': 'counter', 'name': 'host_idle_ns', 'start_us': 3, 'track': 'host', 'value': 8}]",
+	       true,
+	       "cpu_call complete f @1000 thread:2 pid:2 duration=8000\n"
+	       "cpu_sample complete sleep @1000 states:2 pid:2 duration=2000 count=4\n"
+	       "cpu_sample instant interpreter @2000 states:2 pid:2\n"
+	       "counter instant run_ns @3000 states:2 pid:2 value=7\n"
+	       "counter instant host_idle_ns @3000 host:0 value=8\n");
+	/* Somebody else's word, and no thread that it could be about. */
+	expect("[{'event_type': 'scope', 'name': 's', 'start_us': 1, 'end_us': 2, 'thread_id': 2, 'track': 'main'},"
+	       "{'event_type': 'cpu_sample', 'name': 'sleep', 'start_us': 1, 'end_us': 3, 'track': 'states', 'process_id': 2}]",
+	       false,
+	       "scope complete s @1000 thread:2 duration=1000 {\"track\": \"main\"}\n"
+	       "cpu_sample complete sleep @1000 process:0 pid:2 duration=2000\n");
+}
+
+/* As lists of the Python package have them: what has no duration ends when it begins. */
+static void points(void **state)
+{
+	(void)state;
+	expect("[{'event_type': 'counter', 'name': 'c', 'start_us': 1, 'end_us': 1, 'thread_id': 2, 'value': 3},"
+	       "{'event_type': 'instant', 'name': 'i', 'start_us': 2, 'end_us': 2, 'thread_id': 2},"
+	       "{'event_type': 'cpu_call', 'name': 'f', 'start_us': 3, 'end_us': 3, 'thread_id': 2}]",
+	       true,
+	       "counter instant c @1000 thread:2 value=3\ninstant instant i @2000 thread:2\n"
+	       "cpu_call complete f @3000 thread:2 duration=0\n");
+}
+
 static void functions(void **state)
 {
 	const struct trace_frame *frame;
@@ -130,6 +165,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_hand),
 		cmocka_unit_test(as_dumped),
+		cmocka_unit_test(from_outside),
+		cmocka_unit_test(points),
 		cmocka_unit_test(functions),
 		cmocka_unit_test(damage),
 	};

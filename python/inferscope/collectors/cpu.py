@@ -1,4 +1,8 @@
-"""CpuCollector: the calls, scopes and marks of this program's threads, as events in a trace buffer.
+"""CpuCollector: what this program's threads do, as events in a trace buffer.
+
+Calls, scopes, marks, counters and PyTorch's operators; and what the recorder sees
+of the threads and of the machine from outside ("track" says "states" or "host"),
+by which an analysis tells work from waiting.
 
 Each thread writes into a ring of its own, without locks, and the recorder reads
 them; so the calls cost tens of nanoseconds, and their events come to the buffer
@@ -11,8 +15,8 @@ import threading
 from inferscope._recording import Recording, pattern_list
 from inferscope.collectors._collector import Collector, CollectorState
 
-# Of the kinds of events those that are a CPU's.
-_KINDS = frozenset(["cpu_call", "cpu_syscall", "cpu_sample", "scope", "instant", "counter", "op"])
+# Of the kinds of events those that are a CPU's, and what was lost of them: an analysis has to know.
+_KINDS = frozenset(["cpu_call", "cpu_syscall", "cpu_sample", "scope", "instant", "counter", "op", "lost"])
 
 
 class CpuCollector(Collector):
@@ -24,7 +28,7 @@ class CpuCollector(Collector):
 
     def __init__(self, trace_buffer, *, c_calls=False, include=None, exclude=None):
         super().__init__(trace_buffer)
-        self._options = {"c_calls": bool(c_calls), "ops": False, "include": pattern_list("include", include),
+        self._options = {"c_calls": bool(c_calls), "ops": True, "include": pattern_list("include", include),
                          "exclude": pattern_list("exclude", exclude)}
 
     def _begin(self):
