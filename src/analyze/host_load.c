@@ -143,12 +143,26 @@ static void take_sampling(void *arg, const char *key, int64_t value)
 		*to = value;
 }
 
+/* Time between looks at the thread, by how many its states rest on: a list of events does not say more. */
+static double interval_seen(const struct timeline *t, uint32_t states)
+{
+	uint32_t count, first = timeline_looks_from(t, states, INT64_MIN, &count);
+	double looks = 0, time = 0;
+
+	for (uint32_t i = first; i < first + count; i++)
+		if (t->looks[i].kind == LOOK_STATE && t->looks[i].samples) {
+			looks += t->looks[i].samples;
+			time += (double)(t->looks[i].end - t->looks[i].begin);
+		}
+	return looks > 0 && time > 0 ? time / looks : SLOT_NS;
+}
+
 /* In some slots there may have been no look. */
 static double interval_of(const struct sampling *s)
 {
 	double looks = s->slots ? (double)s->slots / ((double)s->slots + (double)s->missed) : 1;
 
-	return (s->interval_ns ? (double)s->interval_ns : SLOT_NS) / looks;
+	return (double)s->interval_ns / looks;
 }
 
 /* Integers of the map that the recorder wrote about its looking. */
@@ -251,7 +265,7 @@ int host_load_find(struct host_load *load, const struct analysis_host *h, const 
 	double busy, user, system;
 
 	each_sampling(t, take_sampling, &sampling);
-	*load = (struct host_load){ .cpus = sampling.cpus ? (double)sampling.cpus : NAN, .interval = interval_of(&sampling) };
+	*load = (struct host_load){ .cpus = sampling.cpus ? (double)sampling.cpus : NAN, .interval = sampling.interval_ns ? interval_of(&sampling) : interval_seen(t, h->states) };
 	load->tree = cores(t, TRACK_STATES, "run_ns", from, to);
 	load->demand = load->tree + cores(t, TRACK_STATES, "queue_ns", from, to);
 	busy = cores(t, TRACK_HOST, "host_busy_ns", from, to);
