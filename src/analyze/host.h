@@ -167,7 +167,7 @@ struct host_window {
 	uint32_t waits, samples;        /* looks at the spine that found it blocked; places */
 	bool looked;                    /* from outside, at all */
 	uint32_t input_places[PLACE_COUNT]; /* of samples in the loader */
-	const char *library;            /* in which most of what libraries do is done; NULL: none */
+	const char *library;            /* "numpy/a.so": in this package, "a.so": in this file most of what libraries do is done; NULL: none */
 	/* threads and processes that the spine waits for, the most blamed first */
 	struct host_blame *blames;
 	size_t blame_count, blame_capacity;

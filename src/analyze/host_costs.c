@@ -155,14 +155,24 @@ static int take_state(struct filling *f, const struct timeline_look *look)
 	return 0;
 }
 
+/* "numpy/a.so" and "numpy/b.so"; files of no package are the same if they are one. */
+static bool is_same_package(const char *a, const char *b)
+{
+	size_t package = strcspn(a, "/");
+
+	return a == b || (a[package] && strncmp(a, b, package + 1) == 0);
+}
+
 static void take_library(struct libraries *libraries, const char *name)
 {
 	size_t i = 0;
 
 	libraries->samples++;
-	while (i < libraries->count && libraries->rows[i].name != name)
+	if (!name)
+		return;
+	while (i < libraries->count && !is_same_package(libraries->rows[i].name, name))
 		i++;
-	if (i == LIBRARIES_TOLD || !name)
+	if (i == LIBRARIES_TOLD)
 		return;
 	libraries->rows[i].name = name;
 	libraries->rows[i].samples++;

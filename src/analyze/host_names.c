@@ -238,12 +238,14 @@ static enum host_place place_of_library(const char *what)
 					       "liblzma", "libbz2", "libzstd", "libjpeg", "libpng", "_pocketfft", "mtrand", "_generator", "_pcg64",
 					       "_philox", "_mt19937", "bit_generator", NULL };
 
+	const char *file = what ? strrchr(what, '/') : NULL;
+
 	if (!what)
 		return PLACE_OTHER;
 	for (const char *const *c = compute; *c; c++)
-		if (strncmp(what, *c, strlen(*c)) == 0)
+		if (strncmp(file ? file + 1 : what, *c, strlen(*c)) == 0)
 			return PLACE_COMPUTE;
-	return is_standard_library(what) ? PLACE_INTERPRETER : PLACE_OTHER;
+	return !file && is_standard_library(what) ? PLACE_INTERPRETER : PLACE_OTHER; /* which is of no package */
 }
 
 enum host_place host_look_place(struct host_names *names, const struct timeline_look *look)

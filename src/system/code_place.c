@@ -41,30 +41,51 @@ void code_process_forget(struct code_process *p)
 
 /* ---- Objects ----------------------------------------------------------------- */
 
-/* What the code is of: a file, or none. */
-static const char *object_name(const struct process_maps *maps, const struct process_map *map)
+/* The Python package that a file is installed with: the folder below the innermost one for packages.  What a wheel brings
+ * along for its package is in "PACKAGE.libs".  Returns its size, 0: none. */
+static size_t package_of(const char *path, const char **ret)
 {
-	const char *name = map ? process_maps_name(maps, map) : "?";
+	static const char *const folders[] = { "/site-packages/", "/dist-packages/" };
+	const char *package = NULL, *end;
+	size_t size;
 
-	if (strcmp(name, "[vdso]") == 0 || strcmp(name, "[vsyscall]") == 0)
-		return "vdso";
-	return map && map->inode == 0 ? "jit" : name;
+	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+		for (const char *at = path; (at = strstr(at, folders[i])); package = at > package ? at : package)
+			at += strlen(folders[i]);
+	end = package ? strchr(package, '/') : NULL;
+	if (!end)
+		return 0;
+	size = (size_t)(end - package);
+	*ret = package;
+	return size > 5 && memcmp(end - 5, ".libs", 5) == 0 ? size - 5 : size;
 }
 
-static void set_place(struct code_place *place, enum code_sort sort, const char *what)
+/* What the code is of: a file, with its package where it is of one; or none. */
+static void name_object(const struct process_maps *maps, const struct process_map *map, char *out, size_t size)
+{
+	const char *name = map ? process_maps_name(maps, map) : "?", *package = "";
+	size_t length = map ? package_of(process_maps_path(maps, map), &package) : 0;
+
+	if (strcmp(name, "[vdso]") == 0 || strcmp(name, "[vsyscall]") == 0)
+		snprintf(out, size, "vdso");
+	else if (map && map->inode == 0)
+		snprintf(out, size, "jit");
+	else
+		snprintf(out, size, "%.*s%s%s", (int)(length < size / 2 ? length : 0), package, length && length < size / 2 ? "/" : "", name);
+}
+
+static void set_object(struct code_place *place, enum code_sort sort, const struct process_maps *maps, const struct process_map *map)
 {
 	place->sort = sort;
-	snprintf(place->what, sizeof place->what, "%s", what);
+	name_object(maps, map, place->what, sizeof place->what);
 }
 
 static void find_user(const struct process_maps *maps, const struct process_map *map, struct code_place *ret)
 {
-	if (map && map->interpreter)
-		set_place(ret, CODE_INTERPRETER, "");
-	else if (map && map->profiler)
-		set_place(ret, CODE_PROFILER, "");
+	if (map && (map->interpreter || map->profiler))
+		*ret = (struct code_place){ .sort = map->interpreter ? CODE_INTERPRETER : CODE_PROFILER };
 	else
-		set_place(ret, CODE_NATIVE, object_name(maps, map));
+		set_object(ret, CODE_NATIVE, maps, map);
 }
 
 /* ---- In the kernel ----------------------------------------------------------- */
@@ -100,8 +121,10 @@ static void name_system_call(const struct code_process *p, const struct process_
 	int fd = process_maps_open(p->maps, p->pid, map);
 
 	ret->sort = CODE_SYSCALL;
-	if (fd < 0 || elf_symbol_at(fd, pc - 1 - map->begin + map->offset, ret->what, sizeof ret->what) != 0)
-		snprintf(ret->what, sizeof ret->what, "%.*s+?", (int)sizeof ret->what - 3, object_name(p->maps, map));
+	if (fd < 0 || elf_symbol_at(fd, pc - 1 - map->begin + map->offset, ret->what, sizeof ret->what) != 0) {
+		name_object(p->maps, map, ret->what, sizeof ret->what - 2);
+		strcat(ret->what, "+?");
+	}
 	if (fd >= 0)
 		close(fd);
 }
@@ -111,7 +134,7 @@ static void find_kernel(const struct code_process *p, const struct process_map *
 	if (map && is_system_call(p, map, pc))
 		name_system_call(p, map, pc, ret);
 	else
-		set_place(ret, CODE_FAULT, object_name(p->maps, map));
+		set_object(ret, CODE_FAULT, p->maps, map);
 }
 
 /* Where the place of this address is remembered; NULL when there is no memory for that. */

@@ -25,7 +25,8 @@ const char *code_sort_name(enum code_sort sort);
 
 struct code_place {
 	enum code_sort sort;
-	char what[CODE_TEXT_SIZE]; /* the file, or the function that has the system call; "?": not known; or "" */
+	char what[CODE_TEXT_SIZE]; /* the file ("numpy/_umath.so": of this Python package), or the function that has the system call;
+				    * "?": not known; or "" */
 };
 
 /* What is remembered of the places at which a process entered the kernel. */

@@ -32,6 +32,9 @@ static const char maps_text[] =
 	"7f0000300000-7f0000400000 r-xp 00010000 fd:00 13 /lib/libc.so.6 (deleted)\n"
 	"7f0000500000-7f0000600000 r-xp 00010000 fd:00 14 /opt/lib/libinferscope-rt.so\n"
 	"7f0000700000-7f0000800000 r-xp 00010000 fd:00 15 /opt/site-packages/other/_tracer.abi3.so\n"
+	"7f0000800000-7f0000810000 r-xp 00010000 fd:00 16 /opt/dist-packages/numpy/core/_umath.so\n"
+	"7f0000810000-7f0000820000 r-xp 00010000 fd:00 17 /e/dist-packages/x/site-packages/numpy.libs/libblas.so\n"
+	"7f0000820000-7f0000830000 r-xp 00010000 fd:00 18 /opt/site-packages/_alone.so\n"
 	"7f0000900000-7f0000901000 rw-p 00000000 00:00 0 \n"
 	"7ffff0000000-7ffff0002000 r-xp 00000000 00:00 0                          [vdso]\n";
 
@@ -59,7 +62,10 @@ static void test_places(void **state)
 	assert_place(&p, 0x7f0000100010, false, CODE_PROFILER, "");
 	assert_place(&p, 0x7f0000300010, false, CODE_NATIVE, "libc.so.6");
 	assert_place(&p, 0x7f0000500010, false, CODE_PROFILER, "");
-	assert_place(&p, 0x7f0000700010, false, CODE_NATIVE, "_tracer.abi3.so");
+	assert_place(&p, 0x7f0000700010, false, CODE_NATIVE, "other/_tracer.abi3.so");
+	assert_place(&p, 0x7f0000800010, false, CODE_NATIVE, "numpy/_umath.so");
+	assert_place(&p, 0x7f0000810010, true, CODE_FAULT, "numpy/libblas.so");
+	assert_place(&p, 0x7f0000820010, false, CODE_NATIVE, "_alone.so");
 	assert_place(&p, 0x7ffff0000010, false, CODE_NATIVE, "vdso");
 	assert_place(&p, 0x7f0000300010, true, CODE_FAULT, "libc.so.6"); /* there is no such process to be asked */
 	assert_false(code_place_find(&p, 0x7f0000900010, false, 1, &place));
