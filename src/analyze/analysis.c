@@ -70,15 +70,19 @@ static int parts_init(struct parts *p)
 
 static int run_parts(struct parts *p)
 {
-	/* in order: some use what others found */
-	static int (*const all[])(struct parts *) = {
-		analyze_program_end, analyze_threads,   analyze_devices,     analyze_gpus,	    analyze_tables,	  analyze_steps,
-		analyze_collectives, analyze_host,	analyze_integrity, analyze_idle_ranges, analyze_breakdown, analyze_overhead,
-		analyze_findings,    analyze_bottleneck, analyze_notes,
+	/* in order: some use what others found; always: also of a program that ran no code of its own */
+	static const struct {
+		int (*analyze)(struct parts *);
+		bool always;
+	} all[] = {
+		{ analyze_program_end, true }, { analyze_threads, true },      { analyze_devices, true },   { analyze_gpus, true },
+		{ analyze_tables, false },     { analyze_steps, true },	       { analyze_collectives, true }, { analyze_host, false },
+		{ analyze_integrity, true },   { analyze_idle_ranges, false }, { analyze_breakdown, false }, { analyze_overhead, false },
+		{ analyze_findings, false },   { analyze_bottleneck, false },  { analyze_notes, false },
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-		int rc = all[i](p);
+		int rc = p->a->ran_nothing && !all[i].always ? 0 : all[i].analyze(p);
 
 		if (rc)
 			return rc;

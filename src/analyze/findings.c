@@ -162,7 +162,7 @@ int analyze_findings(struct parts *p)
 	struct analysis *a = p->a;
 	int rc = choose_judged(p);
 
-	if (rc || a->ran_nothing)
+	if (rc)
 		return rc;
 	rc = a->findings.span > 0 ? find_on_devices(p) : find_on_host(p);
 	if (rc == 0)

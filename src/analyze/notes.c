@@ -108,7 +108,7 @@ int analyze_notes(struct parts *p)
 {
 	const struct analysis_host *h = &p->a->host;
 
-	if (!h->known || p->a->device_count || p->a->ran_nothing)
+	if (!h->known || p->a->device_count)
 		return 0;
 	note_load(p, h);
 	note_start(p, h);
