@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "analyze/findings_parts.h"
+#include "analyze/words.h"
 
 const char *bottleneck_name(enum bottleneck bottleneck)
 {
@@ -46,7 +47,7 @@ static void tell_cause(struct parts *p, const char *otherwise)
 	const struct analysis_findings *findings = &p->a->findings;
 
 	if (findings->count && !findings->list[0].note)
-		snprintf(p->a->bottleneck.cause, sizeof p->a->bottleneck.cause, "%s: %.240s", findings->list[0].kind,
+		snprintf(p->a->bottleneck.cause, sizeof p->a->bottleneck.cause, "%s: %.240s", words_label(findings->list[0].kind),
 			 findings->list[0].evidence.text[0]);
 	else
 		snprintf(p->a->bottleneck.cause, sizeof p->a->bottleneck.cause, "%s", otherwise);
@@ -95,9 +96,11 @@ static int bottleneck_of_host(struct parts *p)
 	for (unsigned i = 0; i < OWNER_COUNT; i++)
 		most = time[i] > time[most] ? i : most;
 	if (most == OWNER_NATIVE && h->window.library)
-		snprintf(text, sizeof text, "nothing stands out: %.0f %% is native, mostly %.128s", 100 * share(time[most], span), h->window.library);
+		snprintf(text, sizeof text, "nothing stands out: %.0f %% of the time is native code, mostly of %.*s", 100 * share(time[most], span),
+			 (int)strcspn(h->window.library, "/"), h->window.library);
 	else
-		snprintf(text, sizeof text, "nothing stands out: %.0f %% of the time is %s", 100 * share(time[most], span), host_owner_name(most));
+		snprintf(text, sizeof text, "nothing stands out: %.0f %% of the time is %s", 100 * share(time[most], span),
+			 words_phrase(host_owner_name(most)));
 	tell_cause(p, text);
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analyze/findings_host.h"
+#include "analyze/words.h"
 
 #define HANDING_OVER 0.05
 #define HANDING_LEAST 0.15 /* of the time: less is what workers cost */
@@ -224,7 +225,7 @@ static int find_handing_over(struct host_cells *c, int64_t owned, const struct p
 		  format_time(ns, owned), 100 * cells_share(c, owned));
 	claim_place(c, &claim, place, at_place);
 	snprintf(claim.f.action, sizeof claim.f.action, "send less from the workers: larger batches, smaller samples, one tensor instead of many");
-	snprintf(claim.f.rationale, sizeof claim.f.rationale, "0.85 of that time; afterwards look at data_loading");
+	snprintf(claim.f.rationale, sizeof claim.f.rationale, "0.85 of that time; afterwards look at data loading");
 	return claim_add(c, &claim);
 }
 
@@ -259,7 +260,7 @@ int find_host_input(struct host_cells *c)
 	else
 		snprintf(claim.f.action, sizeof claim.f.action, "load in worker processes: DataLoader num_workers=%.0f instead of 0", workers);
 	snprintf(claim.f.rationale, sizeof claim.f.rationale,
-		 "%s; afterwards look at the share of data_loading",
+		 "%s; afterwards look at the share of data loading",
 		 cheaper ? "0.85 of the loader's time, if it becomes one call for many values" :
 			   "side by side a step takes the longer of loading and the rest, and 5 % of loading for handing over");
 	return claim_add(c, &claim);
@@ -330,11 +331,11 @@ static int find_turns(struct host_cells *c, const struct turns *t)
 	if (claim.needs_core)
 		snprintf(claim.f.rationale, sizeof claim.f.rationale,
 			 "%.1f threads want %s at once and the program can have %.1f cores: side by side they take 1/%.1f of that time; afterwards look at %s",
-			 threads, t->lock, free_of(c), fmin(threads, free_of(c)), host_owner_name(t->owner));
+			 threads, t->lock, free_of(c), fmin(threads, free_of(c)), words_label(host_owner_name(t->owner)));
 	else
 		snprintf(claim.f.rationale, sizeof claim.f.rationale,
 			 "%.1f threads want %s at once, and who has it waits for something else: side by side they take 1/%.1f of that time; afterwards "
-			 "look at %s", threads, t->lock, threads, host_owner_name(t->owner));
+			 "look at %s", threads, t->lock, threads, words_label(host_owner_name(t->owner)));
 	return claim_add(c, &claim);
 }
 
@@ -444,7 +445,7 @@ int find_host_network(struct host_cells *c)
 	snprintf(claim.f.action, sizeof claim.f.action, "ask before the answer is needed, several requests at once: %.120s",
 		 place_text(c, place ? place->name : 0, text));
 	snprintf(claim.f.rationale, sizeof claim.f.rationale,
-		 "with %.0f requests under way a step takes the longer of its own part and a quarter of the wait; afterwards look at wait_network",
+		 "with %.0f requests under way a step takes the longer of its own part and a quarter of the wait; afterwards look at the wait for the network",
 		 IN_FLIGHT);
 	return claim_add(c, &claim);
 }
@@ -463,7 +464,7 @@ int find_host_children(struct host_cells *c)
 	claim_place(c, &claim, place, at_place);
 	snprintf(claim.f.action, sizeof claim.f.action, "do it in this process, or keep one child and talk to it: %.120s",
 		 place_text(c, place ? place->name : 0, text));
-	snprintf(claim.f.rationale, sizeof claim.f.rationale, "0.85 of the time; afterwards look at wait_child");
+	snprintf(claim.f.rationale, sizeof claim.f.rationale, "0.85 of the time; afterwards look at the wait for children");
 	return claim_add(c, &claim);
 }
 
@@ -498,7 +499,7 @@ static int find_straggler(struct host_cells *c, int64_t owned, const struct plac
 	claim_place(c, &claim, place, owned);
 	snprintf(claim.f.action, sizeof claim.f.action, "give all workers as much to do: smaller parts, handed out as they finish");
 	snprintf(claim.f.rationale, sizeof claim.f.rationale,
-		 "the same work, spread over %.0f cores, takes %.0f %% of that wait; afterwards look at wait_workers", cores, 100 * even);
+		 "the same work, spread over %.0f cores, takes %.0f %% of that wait; afterwards look at the wait for workers", cores, 100 * even);
 	return claim_add(c, &claim);
 }
 
@@ -529,7 +530,7 @@ static int find_producer(struct host_cells *c, int64_t waited, int64_t handed, c
 			 "make what is waited for cheaper, or use more processes for it" : "use more processes for what is waited for",
 			 place_text(c, c->w->blame_count ? c->w->blames[0].name : 0, text));
 	snprintf(claim.f.rationale, sizeof claim.f.rationale, "%.0f %% of the time is the wait and the handing over; afterwards look at messages "
-		 "and wait_workers", 100 * s);
+		 "and the wait for workers", 100 * s);
 	return claim_add(c, &claim);
 }
 

@@ -108,7 +108,7 @@ int find_host_oversubscription(struct host_cells *c)
 	snprintf(claim.f.action, sizeof claim.f.action, "use %.0f threads (torch.set_num_threads(%.0f), OMP_NUM_THREADS=%.0f): %.100s", l->cpus,
 		 l->cpus, l->cpus, place_text(c, place ? place->name : 0, text));
 	snprintf(claim.f.rationale, sizeof claim.f.rationale,
-		 "the useful processor time, %.2f cores, would fit on %.0f cores in that part of the time; afterwards look at demanded_cores",
+		 "the useful processor time, %.2f cores, would fit on %.0f cores in that part of the time; afterwards look at the cores it wants",
 		 useful * l->cpus, l->cpus);
 	return claim_add(c, &claim);
 }
@@ -183,7 +183,7 @@ static int find_files_at(struct host_cells *c, struct place_cells *place)
 			  format_time(ns, disk + syncs));
 	claim_place(c, &claim, place, claim.f.owned);
 	advise_files(c, &claim, place, logs, syncs, disk);
-	snprintf(claim.f.rationale, sizeof claim.f.rationale, "%.0f %% of that time; afterwards look at file_calls, wait_disk and wait_fsync",
+	snprintf(claim.f.rationale, sizeof claim.f.rationale, "%.0f %% of that time; afterwards look at file calls and the waits for disks and fsync",
 		 100 * claim.f.gain / fmax(1e-9, cells_share(c, claim.f.owned)));
 	return claim_add(c, &claim);
 }
@@ -289,7 +289,7 @@ int find_host_memory(struct host_cells *c)
 		 "use large arrays again instead of making new ones (out=, a buffer), or keep memory that is freed "
 		 "(MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_ of 1 GB)",
 		 place_text(c, place ? place->name : 0, text));
-	snprintf(claim.f.rationale, sizeof claim.f.rationale, "memory that is used again costs the kernel nothing; afterwards look at new_memory");
+	snprintf(claim.f.rationale, sizeof claim.f.rationale, "memory that is used again costs the kernel nothing; afterwards look at new memory");
 	return claim_add(c, &claim);
 }
 
@@ -321,7 +321,7 @@ int find_host_collections(struct host_cells *c)
 	claim_place(c, &claim, place, at_place);
 	snprintf(claim.f.action, sizeof claim.f.action,
 		 "gc.disable() around the loop, or gc.set_threshold(100_000, 50, 50); fewer small objects that refer to each other");
-	snprintf(claim.f.rationale, sizeof claim.f.rationale, "exactly what the collector took; afterwards look at garbage_collection");
+	snprintf(claim.f.rationale, sizeof claim.f.rationale, "exactly what the collector took; afterwards look at garbage collection");
 	return claim_add(c, &claim);
 }
 
@@ -339,7 +339,7 @@ int find_host_compilation(struct host_cells *c)
 	claim_place(c, &claim, place, at_place);
 	snprintf(claim.f.action, sizeof claim.f.action, "compile once, before the loop, and keep shapes and code the same: %.120s",
 		 place_text(c, place ? place->name : 0, text));
-	snprintf(claim.f.rationale, sizeof claim.f.rationale, "what compiling took; afterwards look at compilation");
+	snprintf(claim.f.rationale, sizeof claim.f.rationale, "what compiling took; afterwards look at compiling");
 	return claim_add(c, &claim);
 }
 
@@ -385,7 +385,7 @@ static int find_python_at(struct host_cells *c, struct place_cells *place)
 	snprintf(claim.f.action, sizeof claim.f.action, "do %.120s with a few calls over whole arrays, or once instead of again and again",
 		 place_text(c, place->name, text));
 	snprintf(claim.f.rationale, sizeof claim.f.rationale,
-		 "0.85 of what the interpreter takes there: a guess, since it depends on what replaces it; afterwards look at python");
+		 "0.85 of what the interpreter takes there: a guess, since it depends on what replaces it; afterwards look at Python");
 	return claim_add(c, &claim);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analyze/parts.h"
+#include "analyze/words.h"
 
 /* Device work among the lost events, if they were like the others. */
 static double lost_work(const struct parts *p, const struct device_view *view)
@@ -44,7 +45,7 @@ static void list_reasons(const struct analysis *a, char *out, size_t size)
 	out[0] = '\0';
 	for (size_t i = 0; i < a->check_count && used < size; i++)
 		if (a->checks[i].status == CHECK_FAIL)
-			used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", a->checks[i].name);
+			used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", words_label(a->checks[i].name));
 }
 
 static char *explain(const struct parts *p, const struct device_view *view, int64_t missing)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/words.h"
 #include "chart/chart_parts.h"
 
 /* Work is solid and has a colour of its kind; what devices were idle for, and what nobody knows, is hatched. */
@@ -63,7 +64,8 @@ static int add(struct chart *c, const struct analysis *a, const struct analysis_
 {
 	struct chart_bar *bar;
 	double share = 100 * (double)category->duration / (double)a->summary.end_to_end;
-	int rc = chart_add_bar(c, category->name, strlen(category->name), share, &bar);
+	const char *label = words_label(category->name);
+	int rc = chart_add_bar(c, label, strlen(label), share, &bar);
 
 	if (rc < 0)
 		return rc;

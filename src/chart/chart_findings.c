@@ -18,7 +18,7 @@ static enum chart_ink ink_of(const struct analysis_finding *f)
 /* value() is one of those below; in the unit of the axis, NAN where the trace does not say. */
 static int make(struct chart *c, const struct analysis *a, double (*value)(const struct analysis_finding *f))
 {
-	char label[sizeof a->findings.list[0].id + 16];
+	char label[REPORT_TITLE + 24], title[REPORT_TITLE];
 	struct chart_bar *bar;
 	int size, rc = 0;
 
@@ -31,7 +31,7 @@ static int make(struct chart *c, const struct analysis *a, double (*value)(const
 			c->left_out = a->findings.count - FINDINGS_MOST;
 			break;
 		}
-		size = snprintf(label, sizeof label, "%zu %s", i + 1, f->id);
+		size = snprintf(label, sizeof label, "%zu %s", i + 1, report_title(f, title));
 		rc = chart_add_bar(c, label, (size_t)size, value(f), &bar);
 		if (rc == 0)
 			bar->ink = ink_of(f);

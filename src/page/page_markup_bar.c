@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 
+#include "analyze/words.h"
 #include "base/text.h"
 #include "page/page_markup.h"
 
@@ -34,7 +35,7 @@ struct parts {
 static const char *class_of(const char *name)
 {
 	static const char *const classes[][2] = {
-		{ "compute", "kernel" },      { "copy", "copy" },         { "comm", "communication" },    { "python", "python" },
+		{ "gpu_compute", "kernel" },  { "copy", "copy" },         { "communication", "communication" }, { "python", "python" },
 		{ "operators", "operator" },  { "native", "native" },     { "scopes", "scope" },          { "runtime", "runtime" },
 		{ "data_loading", "copy" },   { "file_calls", "copy" },   { "messages", "communication" }, { "garbage_collection", "gc" },
 		{ "compilation", "compile" }, { "imports", "compile" },   { "kernel", "runtime" },        { "new_memory", "runtime" },
@@ -108,7 +109,7 @@ static void put_label(struct page *p, const struct parts *parts)
 			page_put(p, ", ");
 		}
 		last = (int)part->group;
-		page_words(p, part->name);
+		page_put(p, "%s", words_label(part->name));
 		page_put(p, " %.1f %%", report_percent(part->time, parts->span));
 	}
 	page_put(p, "\"");
@@ -137,7 +138,7 @@ static void put_fill(struct page *p, const struct part *part)
 
 static void put_segment(struct page *p, const struct part *part, double from, double width)
 {
-	double text = CHARACTER * (double)(strlen(part->name) + 7) + PADDING;
+	double text = CHARACTER * (double)(strlen(words_label(part->name)) + 7) + PADDING;
 
 	page_put(p, "<rect ");
 	put_fill(p, part);
@@ -145,7 +146,7 @@ static void put_segment(struct page *p, const struct part *part, double from, do
 	if (width / 100 * WIDTH >= text) {
 		page_put(p, "<svg x=\"%.3f%%\" width=\"%.3f%%\" height=\"%d\"><text class=\"%s\" x=\"8\" y=\"22\">", from, width, HEIGHT,
 			 part->group == REPORT_BUSY ? part->class : part->group == REPORT_WAITING ? "waiting" : "unseen");
-		page_words(p, part->name);
+		page_put(p, "%s", words_label(part->name));
 		page_put(p, " %.1f %%</text></svg>", width);
 	}
 	page_put(p, "\n");
@@ -175,7 +176,7 @@ static void put_item(struct page *p, const struct parts *parts, const struct par
 	page_put(p, "<li><svg class=\"key\" width=\"12\" height=\"12\" aria-hidden=\"true\"><rect ");
 	put_fill(p, part);
 	page_put(p, " width=\"12\" height=\"12\"/></svg> ");
-	page_words(p, part->name);
+	page_put(p, "%s", words_label(part->name));
 	page_put(p, " <b>%.1f %%</b> <span class=\"time\">%s</span></li>\n", report_percent(part->time, parts->span),
 		 page_time(time, (double)part->time));
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/words.h"
 #include "base/text.h"
 #include "page/page_markup.h"
 
@@ -24,7 +25,7 @@ static void put_check(struct page *p, const struct analysis_check *c)
 	page_put(p, "<li><span class=\"level %s\">", classes[c->status]);
 	page_words(p, check_status_name(c->status));
 	page_put(p, "</span> <b>");
-	page_words(p, c->name);
+	page_put(p, "%s", words_label(c->name));
 	page_put(p, "</b>");
 	if (c->detail[0] && c->status != CHECK_OK) {
 		page_put(p, ": ");

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "analyze/words.h"
 #include "base/text.h"
 #include "page/page_markup.h"
 
@@ -79,7 +80,7 @@ static void add_largest(struct tiles *t, const struct report_shares *shares, boo
 		return;
 	}
 	snprintf(more, sizeof more, "%.1f %%, %s", report_percent(most->time, shares->span), page_time(time, (double)most->time));
-	tile(t, label, most->name, more);
+	tile(t, label, words_label(most->name), more);
 }
 
 static void add_copies(struct tiles *t)

@@ -23,7 +23,7 @@ int report_json(const struct analysis *a, const struct report_source *source, st
 int report_markdown(const struct analysis *a, const struct report_source *source, struct buffer *out);
 
 struct report_view_options {
-	unsigned columns; /* of the terminal; 0 and more than 80: 80 */
+	unsigned columns; /* of the terminal; 0: 80; at most 120 are used */
 	bool color;
 	bool ascii;         /* the terminal knows nothing else */
 	unsigned top;       /* rows of each table; 0: 5 */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/words.h"
 #include "base/text.h"
 #include "report/report_parts.h"
 #include "report/view.h"
@@ -88,28 +89,25 @@ static void put_doubt(struct view *v, const struct analysis *a)
 	view_put(v, "  ");
 	view_styled(v, VIEW_WARN, "%s:", worst->status == CHECK_FAIL ? "not reliable" : "doubtful");
 	view_put(v, " ");
-	view_name(v, worst->detail, strlen(worst->detail), 0, COLUMNS_CUT_END);
-	view_line(v);
+	view_sentence(v, worst->detail, 3, 4);
 }
+
+#define VERDICT_LINES 3
 
 static void put_verdict(struct view *v, const struct analysis *a)
 {
 	const struct report_verdict verdict = report_verdict(a);
-	char right[40] = "";
+	char right[40] = "", text[sizeof verdict.words + FINDING_TEXT];
 
 	if (verdict.judged && a->bottleneck.confidence > 0)
 		snprintf(right, sizeof right, "confidence %s", report_confidence(a->bottleneck.confidence));
+	snprintf(text, sizeof text, "%s%s", verdict.words, verdict.reason ? verdict.reason : "");
 	view_begin(v, VIEW_BOLD);
-	view_put(v, "%s", verdict.words);
-	if (verdict.reason && !right[0]) {
-		view_sentence(v, verdict.reason, 2, strlen(verdict.words));
-		view_end(v);
-		return;
-	}
-	if (verdict.reason)
-		view_name(v, verdict.reason, strlen(verdict.reason), view_left(v) - strlen(right) - 2, COLUMNS_CUT_END);
+	view_words(v, text, VERDICT_LINES, 2);
 	view_end(v);
-	if (right[0] && view_left(v) >= strlen(right) + 2) {
+	if (right[0] && view_left(v) < strlen(right) + 2)
+		view_line(v);
+	if (right[0]) {
 		view_pad(v, v->columns - strlen(right));
 		view_put(v, "%s", right);
 	}
@@ -155,7 +153,7 @@ static size_t item_columns(const struct view *v, const struct item *item)
 {
 	char value[16];
 
-	return 2 + strlen(item->name) + 1 + view_bar_columns(v, item->share, BAR_COLUMNS) + 1 +
+	return 2 + strlen(words_label(item->name)) + 1 + view_bar_columns(v, item->share, BAR_COLUMNS) + 1 +
 	       (size_t)snprintf(value, sizeof value, "%.1f", 100 * item->share) + 1;
 }
 
@@ -183,18 +181,12 @@ static void items_fit(const struct view *v, struct items *items, size_t room)
 		items->list[items->count++] = other;
 }
 
-static void put_words(struct view *v, const char *name)
-{
-	for (; *name; name++)
-		view_put(v, "%c", *name == '_' ? ' ' : *name);
-}
-
 static void put_items(struct view *v, struct items *items, enum view_style style)
 {
 	items_fit(v, items, view_left(v));
 	for (size_t i = 0; i < items->count; i++) {
 		view_put(v, i ? "   " : "  ");
-		put_words(v, items->list[i].name);
+		view_put(v, "%s", words_label(items->list[i].name));
 		view_put(v, " ");
 		view_begin(v, style);
 		view_bar(v, items->list[i].share, BAR_COLUMNS);

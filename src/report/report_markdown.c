@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/words.h"
 #include "base/text.h"
 #include "report/markdown.h"
 
@@ -125,7 +126,7 @@ static void put_head(struct markdown *m, const struct analysis *a)
 	markdown_put(m, "\n\n");
 	put_end(m, a);
 	if (verdict.judged && a->bottleneck.confidence > 0)
-		markdown_put(m, "- Bottleneck: %s, confidence %s (%.2f)\n", bottleneck_name(a->bottleneck.type),
+		markdown_put(m, "- Bottleneck: %s, confidence %s (%.2f)\n", words_label(bottleneck_name(a->bottleneck.type)),
 			     report_confidence(a->bottleneck.confidence), a->bottleneck.confidence);
 	markdown_put(m, "- Time: %.3f ms\n", report_ms(a->timeline->duration));
 	put_steps(m, a);
@@ -137,10 +138,12 @@ static void put_head(struct markdown *m, const struct analysis *a)
 
 static void put_breakdown(struct markdown *m, const struct analysis *a)
 {
+	if (a->category_count == 0)
+		return;
 	markdown_put(m, "\n## Where the time goes\n\n| category | ms | %% |\n| --- | --- | --- |\n");
 	for (size_t i = 0; i < a->category_count; i++)
 		if (a->breakdown[i].duration > 0)
-			markdown_put(m, "| %s | %.3f | %.1f |\n", a->breakdown[i].name, report_ms(a->breakdown[i].duration),
+			markdown_put(m, "| %s | %.3f | %.1f |\n", words_label(a->breakdown[i].name), report_ms(a->breakdown[i].duration),
 				     report_percent(a->breakdown[i].duration, a->summary.end_to_end));
 }
 
@@ -155,11 +158,13 @@ static void put_texts(struct markdown *m, const char *label, const struct findin
 	}
 }
 
-/* The heading has the finding's id, so that a link to it goes on leading there. */
+/* The heading has the finding's kind and place, so that a link to it goes on leading there. */
 static void put_finding(struct markdown *m, const struct analysis_finding *f, size_t number)
 {
+	char title[REPORT_TITLE];
+
 	markdown_put(m, "\n### %zu. ", number);
-	markdown_text(m, f->id);
+	markdown_text(m, report_title(f, title));
 	markdown_put(m, "\n\n- Level: %s\n", report_level(f));
 	if (f->rule) {
 		markdown_put(m, "- Rule: ");
@@ -183,8 +188,10 @@ static void put_finding(struct markdown *m, const struct analysis_finding *f, si
 
 static void put_finding_row(struct markdown *m, const struct analysis_finding *f, size_t number)
 {
+	char title[REPORT_TITLE];
+
 	markdown_put(m, "| %zu | ", number);
-	markdown_text(m, f->id);
+	markdown_text(m, report_title(f, title));
 	markdown_put(m, " | %s | ", report_level(f));
 	if (f->note)
 		markdown_put(m, "| | ");
@@ -232,7 +239,7 @@ static void put_integrity(struct markdown *m, const struct analysis *a)
 
 		if (c->status == CHECK_SKIPPED)
 			continue;
-		markdown_put(m, "- %s: %s", c->name, check_status_name(c->status));
+		markdown_put(m, "- %s: %s", words_label(c->name), check_status_name(c->status));
 		if (c->status != CHECK_OK) {
 			markdown_put(m, ", ");
 			markdown_text(m, c->detail);

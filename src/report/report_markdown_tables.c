@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/words.h"
 #include "report/markdown.h"
 
 #define ROWS 20 /* of a table */
@@ -43,7 +44,7 @@ static void put_causes(struct markdown *m, const struct analysis *a)
 			markdown_put(m, "| %u | ", device->index);
 			if (device->rank >= 0)
 				markdown_put(m, "%" PRId64, device->rank);
-			markdown_put(m, " | %s | %.3f | %.1f |\n", idle_cause_name(cause), report_ms(d->states->idle[cause]),
+			markdown_put(m, " | %s | %.3f | %.1f |\n", words_label(idle_cause_name(cause)), report_ms(d->states->idle[cause]),
 				     report_percent(d->states->idle[cause], d->window->to - d->window->from));
 		}
 	}
@@ -162,7 +163,7 @@ static void put_gap_rows(struct markdown *m, const struct analysis *a, const str
 		uint32_t reason = report_gap_reason(gap);
 
 		markdown_put(m, "| %u | %.3f | %.3f | %s | ", a->timeline->devices[d->device].index, (double)(gap->end - gap->begin) / 1e3,
-			     report_ms(gap->begin), idle_cause_name(gap->cause));
+			     report_ms(gap->begin), words_label(idle_cause_name(gap->cause)));
 		if (reason != TIMELINE_NONE)
 			markdown_name(m, m->timeline->name[reason]);
 		markdown_put(m, " |\n");
@@ -185,7 +186,7 @@ static void put_threads(struct markdown *m, const struct analysis *a)
 {
 	size_t shown = a->thread_count < ROWS ? a->thread_count : ROWS;
 
-	if (shown == 0)
+	if (shown == 0 || a->barren)
 		return;
 	fold(m, "Threads", shown, a->thread_count);
 	markdown_put(m, "| thread | name | busy ms | functions | operators | scopes | runtime | waiting | other |\n"

@@ -53,7 +53,7 @@ const char *report_clock(const struct analysis *a, const struct timeline_clock *
 /* What is said of the whole trace. */
 struct report_verdict {
 	bool judged;        /* false: the evidence for a judgement is missing, which is not the same as "healthy" */
-	char words[160];    /* ours: safe to print */
+	char words[200];    /* ours: safe to print */
 	const char *reason; /* of the trace, to follow the words; not safe; NULL: none */
 };
 struct report_verdict report_verdict(const struct analysis *a);
@@ -66,6 +66,10 @@ struct report_device_time {
 	int64_t causes[IDLE_CAUSE_COUNT];
 };
 struct report_device_time report_device_time(const struct analysis *a);
+
+/* "data loading: train.py:12", of its kind and place.  Not safe. */
+#define REPORT_TITLE 200
+const char *report_title(const struct analysis_finding *f, char title[REPORT_TITLE]);
 
 /* What a finding is about in the user's program, out of `where`; size 0 when that is not known.  Not safe. */
 const char *report_place(const struct analysis_finding *f, size_t *ret_size);
@@ -108,7 +112,7 @@ enum report_group {
 	REPORT_UNSEEN,
 };
 struct report_share {
-	const char *name; /* "host late"; those of the analysis have '_' for blanks */
+	const char *name; /* an identifier, see words.h */
 	int64_t time;
 	enum report_group group;
 };

@@ -12,18 +12,14 @@ static void add(struct report_shares *s, const char *name, int64_t time, enum re
 
 static void add_devices(struct report_shares *s, const struct analysis *a)
 {
-	static const char *const causes[IDLE_CAUSE_COUNT] = {
-		[IDLE_HOST_LATE] = "host late", [IDLE_SYNC] = "sync",   [IDLE_LAUNCH_LATENCY] = "launch", [IDLE_DEPENDENCY] = "dependency",
-		[IDLE_INPUT] = "input",         [IDLE_JIT] = "compile", [IDLE_NO_WORK] = "no work",       [IDLE_UNKNOWN] = "unknown",
-	};
 	const struct report_device_time t = report_device_time(a);
 
 	s->span = t.span;
-	add(s, "compute", t.compute, REPORT_BUSY);
+	add(s, "gpu_compute", t.compute, REPORT_BUSY);
 	add(s, "copy", t.copy, REPORT_BUSY);
-	add(s, "comm", t.communication, REPORT_BUSY);
+	add(s, "communication", t.communication, REPORT_BUSY);
 	for (unsigned i = 0; i < IDLE_CAUSE_COUNT; i++)
-		add(s, causes[i], t.causes[i], REPORT_WAITING);
+		add(s, idle_cause_name(i), t.causes[i], REPORT_WAITING);
 }
 
 static enum report_group group_of_owner(enum host_owner owner)

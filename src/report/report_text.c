@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/words.h"
 #include "base/text.h"
 #include "report/report.h"
 #include "report/report_parts.h"
@@ -158,14 +159,11 @@ static void put_share(struct text *x, const char *label, int64_t part, int64_t w
 static void put_causes(struct text *x, const struct device_states *s, int64_t whole)
 {
 	for (unsigned cause = 0; cause < IDLE_CAUSE_COUNT; cause++) {
-		char label[40] = "  ";
-		size_t at = 2;
+		char label[40];
 
 		if (s->idle[cause] == 0)
 			continue;
-		for (const char *c = idle_cause_name(cause); *c && at + 1 < sizeof label; c++)
-			label[at++] = *c == '_' ? ' ' : *c;
-		label[at] = 0;
+		snprintf(label, sizeof label, "  %s", words_label(idle_cause_name(cause)));
 		put_share(x, label, s->idle[cause], whole);
 	}
 }
@@ -235,15 +233,15 @@ static void put_gaps(struct text *x, const struct device_states *s)
 	char time[32], at[32];
 
 	if (count)
-		put(x, "  %12s  %12s  %-15s %s\n", "idle for", "at", "cause", "in");
+		put(x, "  %12s  %12s  %-17s %s\n", "idle for", "at", "cause", "in");
 	for (uint32_t i = 0; i < count; i++) {
 		const struct timeline_gap *gap = &s->gaps[longest[i]];
 		uint32_t reason = report_gap_reason(gap);
 
-		put(x, "  %12s  %12s  %-15s ", text_duration(time, (double)(gap->end - gap->begin)),
-		    text_duration(at, (double)gap->begin), idle_cause_name(gap->cause));
+		put(x, "  %12s  %12s  %-17s ", text_duration(time, (double)(gap->end - gap->begin)),
+		    text_duration(at, (double)gap->begin), words_label(idle_cause_name(gap->cause)));
 		if (reason != TIMELINE_NONE)
-			put_name(x, x->timeline->name[reason], 46);
+			put_name(x, x->timeline->name[reason], 48);
 		put(x, "\n");
 	}
 	free(longest);
@@ -345,7 +343,7 @@ static void put_device_table(struct text *x, const struct analysis *a)
 		put(x, " %12s %7.1f %% %7.1f %% %7.1f %% %7.1f %%  %s\n", text_duration(time, (double)whole),
 		    percent(device_window_compute(w), whole), percent(device_window_exposed_communication(w), whole),
 		    percent(device_window_exposed_copy(w), whole), percent(device_window_idle(w), whole),
-		    device_window_idle(w) ? idle_cause_name(main_cause(d->states)) : "");
+		    device_window_idle(w) ? words_label(idle_cause_name(main_cause(d->states))) : "");
 		if (device_window_idle(w) > device_window_idle(worst->window))
 			worst = d;
 	}
@@ -379,7 +377,7 @@ static void put_breakdown(struct text *x, const struct analysis *a)
 	heading(x, "where the time went");
 	for (size_t i = 0; i < a->category_count; i++)
 		if (a->breakdown[i].duration > 0)
-			put_share(x, a->breakdown[i].name, a->breakdown[i].duration, a->summary.end_to_end);
+			put_share(x, words_label(a->breakdown[i].name), a->breakdown[i].duration, a->summary.end_to_end);
 }
 
 static void put_safe(struct text *x, const char *words)
@@ -394,7 +392,7 @@ static void put_finding(struct text *x, const struct analysis_finding *f, size_t
 	put(x, "  %zu ", number);
 	put_styled(x, level[0] == 'H' ? STYLE_BAD : STYLE_WARN, level);
 	put(x, " ");
-	put_safe(x, f->kind);
+	put_safe(x, words_label(f->kind));
 	if (!f->note)
 		put(x, ", saves %.1f %% (%.1f to %.1f), confidence %.2f", 100 * f->gain, 100 * f->gain_low, 100 * f->gain_high, f->confidence);
 	put(x, "\n    ");
@@ -486,7 +484,7 @@ static void put_ranks(struct text *x, const struct analysis *a)
 int report_text(const struct analysis *a, const struct report_source *source, const struct report_text_options *options,
 		struct buffer *out)
 {
-	const struct report_view_options view = { .color = options->color, .ascii = options->ascii };
+	const struct report_view_options view = { .columns = options->columns, .color = options->color, .ascii = options->ascii };
 	struct text x = { .out = out, .timeline = a->timeline, .options = *options };
 
 	if (x.options.columns == 0)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/words.h"
 #include "base/text.h"
 
 #include "report/report.h"
@@ -80,43 +81,6 @@ struct report_device_time report_device_time(const struct analysis *a)
 
 /* ---- The verdict -------------------------------------------------------------- */
 
-/* "41% of the time is NOUN", "GPU idle 41% of the time: NOUN VERB it". */
-struct phrase {
-	const char *kind, *noun, *verb;
-};
-
-static const struct phrase phrases[] = {
-	{ "data_loading", "data loading", "starves" },
-	{ "preprocessing", "preprocessing", "starves" },
-	{ "synchronization", "waiting for results", "delays" },
-	{ "kernel_launch", "late launches", "starve" },
-	{ "cpu_computation", "computing on the CPU", "delays" },
-	{ "startup", "starting up", "delays" },
-	{ "jit_compilation", "compiling code", "delays" },
-	{ "gpu_transfer", "copying to and from the GPU", "delays" },
-	{ "communication", "communication", "delays" },
-	{ "straggler", "waiting for the slowest rank", "delays" },
-	{ "i_o_operation", "reading and writing", "delays" },
-	{ "network_latency", "waiting for the network", "delays" },
-	{ "memory_allocation", "allocating memory", "delays" },
-	{ "memory_pressure", "a lack of memory", "delays" },
-	{ "gil_contention", "waiting for Python's lock (GIL)", "delays" },
-	{ "lock_contention", "waiting for locks", "delays" },
-	{ "oversubscription", "waiting for a processor", "delays" },
-	{ "garbage_collection", "garbage collection", "delays" },
-	{ "gpu_compute", "computing on the GPU", "delays" },
-};
-
-static const struct phrase *phrase_of(const char *kind)
-{
-	static const struct phrase other = { "", "what is listed first", "delays" };
-
-	for (size_t i = 0; i < sizeof phrases / sizeof phrases[0]; i++)
-		if (strcmp(phrases[i].kind, kind) == 0)
-			return &phrases[i];
-	return &other;
-}
-
 const struct analysis_finding *report_first(const struct analysis *a)
 {
 	for (size_t i = 0; i < a->findings.count; i++)
@@ -136,21 +100,37 @@ static int say_idle(struct report_verdict *v, const struct analysis *a, const st
 	return snprintf(v->words, sizeof v->words, "%s idle %.0f%% of the time", gpu, report_percent(t->idle, t->span));
 }
 
-/* Of its idle time: a finding, unless most of it is a mystery. */
+#define NAMED_LEAST 0.5 /* of the largest part: what is smaller does not stand for the whole */
+
+static const struct analysis_finding *named_finding(const struct analysis *a, double largest)
+{
+	const struct analysis_finding *first = report_first(a);
+
+	return first && first->share >= NAMED_LEAST * largest ? first : NULL;
+}
+
+/* The finding that comes first, if it explains much of the idle time; else the cause of most of it, unless that is a mystery. */
 static void judge_idle(struct report_verdict *v, const struct analysis *a, const struct report_device_time *t)
 {
-	size_t n = (size_t)say_idle(v, a, t);
-	const struct phrase *phrase = report_first(a) ? phrase_of(report_first(a)->kind) : NULL;
+	size_t n = (size_t)say_idle(v, a, t), left = sizeof v->words - n;
+	unsigned most = 0;
+
+	for (unsigned cause = 1; cause < IDLE_CAUSE_COUNT; cause++)
+		most = t->causes[cause] > t->causes[most] ? cause : most;
+	const struct analysis_finding *finding = named_finding(a, report_percent(t->causes[most], t->span) / 100);
+	const struct words *words = finding ? words_of(finding->kind) : NULL;
 
 	v->judged = t->causes[IDLE_UNKNOWN] <= t->idle / 2;
 	if (!v->judged)
-		snprintf(v->words + n, sizeof v->words - n, "; the trace does not tell why");
-	else if (phrase)
-		snprintf(v->words + n, sizeof v->words - n, ": %s %s %s", phrase->noun, phrase->verb, a->device_count == 1 ? "it" : "them");
-	else if (t->causes[IDLE_NO_WORK] > t->idle / 2)
-		snprintf(v->words + n, sizeof v->words - n, ": there was nothing to do");
+		snprintf(v->words + n, left, "; the trace does not tell why");
+	else if (words && words->verb)
+		snprintf(v->words + n, left, ": %s %s %s", words->phrase, words->verb, a->device_count == 1 ? "it" : "them");
+	else if (most == IDLE_NO_WORK && t->causes[most] > t->idle / 2)
+		snprintf(v->words + n, left, ": there was nothing to do");
+	else if (most != IDLE_UNKNOWN && t->causes[most] > t->idle / 2)
+		snprintf(v->words + n, left, ", mostly since %s", words_phrase(idle_cause_name(most)));
 	else
-		snprintf(v->words + n, sizeof v->words - n, ", for many small reasons");
+		snprintf(v->words + n, left, ", for many small reasons");
 }
 
 static void judge_devices(struct report_verdict *v, const struct analysis *a)
@@ -185,6 +165,24 @@ static bool is_mystery(const struct analysis *a)
 	return false;
 }
 
+/* What the time mostly is.  A finding that is much smaller is what to change, and follows. */
+static void judge_host(struct report_verdict *v, const struct analysis *a, const struct analysis_finding *first)
+{
+	struct report_shares shares;
+	const struct report_share *most = NULL;
+	double share;
+
+	report_shares(a, &shares);
+	for (size_t i = 0; i < shares.count; i++)
+		most = !most || shares.list[i].time > most->time ? &shares.list[i] : most;
+	share = most ? report_percent(most->time, shares.span) / 100 : 0;
+	if (named_finding(a, share))
+		snprintf(v->words, sizeof v->words, "%.0f%% of the time is %s", 100 * first->share, words_phrase(first->kind));
+	else
+		snprintf(v->words, sizeof v->words, "%.0f%% of the time is %s, %.0f%% is %s", 100 * share, words_phrase(most->name),
+			 100 * first->share, words_phrase(first->kind));
+}
+
 struct report_verdict report_verdict(const struct analysis *a)
 {
 	struct report_verdict v = { .judged = true };
@@ -194,7 +192,7 @@ struct report_verdict report_verdict(const struct analysis *a)
 
 	if (a->ran_nothing) {
 		v.judged = false;
-		snprintf(v.words, sizeof v.words, "cannot judge: the program failed after %s, before it ran any code of its own",
+		snprintf(v.words, sizeof v.words, "cannot judge: it failed after %s, before it ran any code of its own",
 			 text_duration(time, (double)a->timeline->duration));
 	} else if (a->timeline->events == 0 || unknown) {
 		v.judged = false;
@@ -203,7 +201,7 @@ struct report_verdict report_verdict(const struct analysis *a)
 	} else if (a->device_count && a->bottleneck.type != BOTTLENECK_UNKNOWN) {
 		judge_devices(&v, a);
 	} else if (first) {
-		snprintf(v.words, sizeof v.words, "%.0f%% of the time is %s", 100 * first->share, phrase_of(first->kind)->noun);
+		judge_host(&v, a, first);
 	} else if (is_mystery(a)) {
 		v.judged = false;
 		snprintf(v.words, sizeof v.words, "cannot judge: most of the time it was in nothing that was recorded");
@@ -214,6 +212,14 @@ struct report_verdict report_verdict(const struct analysis *a)
 }
 
 /* ---- Names -------------------------------------------------------------------- */
+
+const char *report_title(const struct analysis_finding *f, char title[REPORT_TITLE])
+{
+	const char *place = strchr(f->id, ':'), *label = words_label(f->kind);
+
+	snprintf(title, REPORT_TITLE, "%s%s%s", label, place && place[1] ? ": " : "", place ? place + 1 : "");
+	return title;
+}
 
 const char *report_place(const struct analysis_finding *f, size_t *ret_size)
 {

@@ -5,11 +5,12 @@
 #include <stdarg.h>
 
 #define COLUMNS_LEAST 60
-#define COLUMNS_MOST 80
+#define COLUMNS_USUAL 80
+#define COLUMNS_MOST 120 /* eyes lose the line of longer ones */
 
 struct view view_of(const struct report_view_options *o, struct buffer *out)
 {
-	size_t columns = o->columns == 0 || o->columns > COLUMNS_MOST ? COLUMNS_MOST : o->columns;
+	size_t columns = o->columns == 0 ? COLUMNS_USUAL : o->columns > COLUMNS_MOST ? COLUMNS_MOST : o->columns;
 
 	return (struct view){ .out = out, .columns = columns < COLUMNS_LEAST ? COLUMNS_LEAST : columns, .color = o->color, .ascii = o->ascii };
 }
@@ -101,7 +102,7 @@ static size_t line_of(const char *text, size_t size, size_t columns)
 	return best;
 }
 
-void view_sentence(struct view *v, const char *text, unsigned lines, size_t indent)
+void view_words(struct view *v, const char *text, unsigned lines, size_t indent)
 {
 	const struct columns_options whole = { .ascii = v->ascii };
 	struct buffer safe = BUFFER_INIT;
@@ -122,8 +123,13 @@ void view_sentence(struct view *v, const char *text, unsigned lines, size_t inde
 		left -= n + 1;
 	}
 	view_name(v, at, left, 0, COLUMNS_CUT_END);
-	view_line(v);
 	buffer_release(&safe);
+}
+
+void view_sentence(struct view *v, const char *text, unsigned lines, size_t indent)
+{
+	view_words(v, text, lines, indent);
+	view_line(v);
 }
 
 void view_pad(struct view *v, size_t column)

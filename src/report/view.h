@@ -21,7 +21,7 @@ struct view {
 	int error; /* the first failure */
 };
 
-/* Of 60 to 80 columns. */
+/* Of 60 to 120 columns. */
 struct view view_of(const struct report_view_options *options, struct buffer *out);
 
 void view_put(struct view *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -33,8 +33,9 @@ void view_line(struct view *v); /* ends it */
 /* In at most `most` columns, and never over the end of the line; 0: to its end. */
 void view_name(struct view *v, const char *text, size_t size, size_t most, enum columns_cut cut);
 
-/* A sentence of unknown origin, broken between words into at most `lines` lines, those after the first indented; ends the
- * last one. */
+/* A sentence of unknown origin, broken between words into at most `lines` lines, those after the first indented. */
+void view_words(struct view *v, const char *text, unsigned lines, size_t indent);
+/* Ends the last one, too. */
 void view_sentence(struct view *v, const char *text, unsigned lines, size_t indent);
 
 /* Blanks up to a column; at least one unless the line is empty. */

@@ -83,7 +83,7 @@ def test_a_loop_that_waits_for_input(draw, tmp_path):
     result, pictures = draw(made_loop().save(tmp_path / "made.json"))
     assert result["findings"][0]["kind"] == "data_loading"
     check_pictures(result, pictures)
-    assert f"1 {result['findings'][0]['id']}"[:12] in words(pictures["severity"])[-2]
+    assert "1 data loading: "[:12] in words(pictures["severity"])[-2]
     assert f"{result['findings'][0]['severity']:.3f}" in words(pictures["severity"])
     dots = rects(pictures["steps"], "dot")
     assert len(dots) == len(result["steps"]) == 20

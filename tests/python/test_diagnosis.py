@@ -476,7 +476,7 @@ def test_the_library_of_a_program_that_marks_nothing(tmp_path):
     result = diagnose_c(tmp_path, "spin(0.5);")
     need_places(result)
     assert result.findings == [] and result.owners["native"] > 80
-    assert result.all["bottleneck"]["primary_cause"].endswith(" % is native, mostly program")
+    assert result.all["bottleneck"]["primary_cause"].endswith(" % of the time is native code, mostly of program")
 
 
 def test_new_memory_of_a_program_that_marks_nothing(tmp_path):

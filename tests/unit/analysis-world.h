@@ -9,6 +9,7 @@
 #include "states-world.h"
 
 #include "analyze/analysis.h"
+#include "words-fixture.h"
 
 static struct timeline_detail world_details[WORLD_MAX]; /* of the one world at a time */
 
@@ -35,6 +36,7 @@ static inline struct analysis *world_analyze(struct world *w)
 	if (rc)
 		print_error("%s\n", err.text);
 	assert_int_equal(rc, 0);
+	assert_analysis_in_words(a);
 	return a;
 }
 

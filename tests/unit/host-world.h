@@ -21,6 +21,7 @@
 
 #include "analyze/analysis.h"
 #include "base/msgpack.h"
+#include "words-fixture.h"
 
 #define MS ((int64_t)1000000)
 #define SECOND (1000 * MS)
@@ -203,6 +204,7 @@ static inline const struct analysis *host_analyze(struct host_world *w)
 	if (rc)
 		print_error("%s\n", err.text);
 	assert_int_equal(rc, 0);
+	assert_analysis_in_words(w->a);
 	return w->a;
 }
 

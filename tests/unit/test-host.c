@@ -598,6 +598,24 @@ static struct host_thread put_runner(bool ledger)
 	return spine;
 }
 
+/* Several libraries of one package are one. */
+static void libraries_are_told_by_their_package(void **state)
+{
+	struct host_thread spine;
+
+	(void)state;
+	host_open(&w);
+	spine = put_runner(true);
+	for (int64_t at = 0; at < END; at += STEP) {
+		host_places(&w, spine, "native", "numpy/_multiarray_umath.so", at, at + 40 * MS);
+		host_places(&w, spine, "native", "numpy/libscipy_openblas.so", at + 40 * MS, at + 80 * MS);
+		host_places(&w, spine, "native", "_other.so", at + 80 * MS, at + 100 * MS);
+	}
+	host_machine(&w, END, 1000);
+	assert_string_equal(analyze()->bottleneck.cause, "nothing stands out: 100 % of the time is native code, mostly of numpy");
+	host_close(&w);
+}
+
 static void samples_divide_what_runs(void **state)
 {
 	const struct analysis_finding *f;
@@ -1253,6 +1271,7 @@ int main(void)
 		cmocka_unit_test(sleep_with_nobody_at_work),
 		cmocka_unit_test(sleep_for_longer_than_the_work_takes),
 		cmocka_unit_test(sleep_set_right_by_the_ledger),
+		cmocka_unit_test(libraries_are_told_by_their_package),
 		cmocka_unit_test(samples_divide_what_runs),
 		cmocka_unit_test(memory_that_grows_or_swings),
 		cmocka_unit_test(no_samples_of_the_processor),

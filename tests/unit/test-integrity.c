@@ -92,7 +92,7 @@ static void unlaunched(unsigned launched, unsigned without, enum check_status ex
 	if (verdict == VERDICT_POOR) { /* between the window of all work and that of launched work */
 		assert_int_equal(d->idle_low, (launched - 1) * 2 * US);
 		assert_int_equal(d->idle_high, (launched + without - 1) * 2 * US);
-		assert_non_null(strstr(d->idle_range_why, "gpu_work_without_launch"));
+		assert_non_null(strstr(d->idle_range_why, "GPU work without a launch"));
 	} else {
 		assert_int_equal(d->idle_low, d->idle_high);
 		assert_null(d->idle_range_why);
@@ -148,7 +148,7 @@ static void lacking(unsigned with, unsigned without, enum check_status expected)
 		assert_int_equal(a->verdict, VERDICT_POOR);
 		assert_int_equal(a->devices[0].idle_high, (with - 1) * 2 * US);
 		assert_int_equal(a->devices[0].idle_low, (with - 1) * 2 * US - without * 10 * US);
-		assert_non_null(strstr(a->devices[0].idle_range_why, "launches_without_gpu_work"));
+		assert_non_null(strstr(a->devices[0].idle_range_why, "launches without GPU work"));
 	}
 	analysis_free(a);
 	world_close(&w);
@@ -395,7 +395,7 @@ static void lost(void **state)
 	a = world_analyze(&w);
 	assert_int_equal(status_of(a, "lost_records"), CHECK_FAIL);
 	assert_int_equal(a->verdict, VERDICT_POOR);
-	assert_non_null(strstr(a->devices[0].idle_range_why, "lost_records"));
+	assert_non_null(strstr(a->devices[0].idle_range_why, "lost events"));
 	assert_int_equal(a->devices[0].idle_low, 5 * US);
 	assert_int_equal(a->devices[0].idle_high, 40 * US);
 	analysis_free(a);
