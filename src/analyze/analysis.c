@@ -43,7 +43,7 @@ static void parts_release(struct parts *p)
 }
 
 /* All TIMELINE_NONE. */
-static uint32_t *numbers_none(uint32_t count)
+uint32_t *numbers_none(uint32_t count)
 {
 	uint32_t *numbers = malloc(((size_t)count + 1) * sizeof *numbers);
 

@@ -47,18 +47,20 @@ static uint32_t track_of_steps(const struct parts *p)
 	return best;
 }
 
-/* The main thread of a process: by its number, else by what it does. */
-static uint32_t main_track(const struct parts *p, uint32_t process)
+/* The main threads of all processes: by their numbers, else by what they do. */
+static uint32_t *find_main_tracks(const struct parts *p)
 {
 	const struct timeline *t = p->t;
-	const struct analysis_thread *th;
+	uint32_t *tracks = main_tracks_of_all(p);
 
-	for (uint32_t i = 0; i < t->track_count; i++)
-		if (t->tracks[i].kind == TRACK_THREAD && t->tracks[i].count && t->tracks[i].process == process &&
-		    t->tracks[i].os_id == t->processes[process].pid)
-			return i;
-	th = main_thread_of(p, process);
-	return th ? th->track : TIMELINE_NONE;
+	for (uint32_t i = t->track_count; tracks && i-- > 0;) { /* of several the first */
+		const struct timeline_track *track = &t->tracks[i];
+
+		if (track->kind == TRACK_THREAD && track->count && track->process < t->process_count &&
+		    track->os_id == t->processes[track->process].pid)
+			tracks[track->process] = i;
+	}
+	return tracks;
 }
 
 /* Whether a good part of it is in functions of the user's: what starts the program for others (torchrun) has none. */
@@ -75,20 +77,22 @@ static bool runs_own_code(const struct parts *p, uint32_t track, struct host_nam
 	return own > t->duration / 10;
 }
 
-static uint32_t first_main_track(const struct parts *p, struct host_names *names)
+static int first_main_track(const struct parts *p, struct host_names *names, uint32_t *ret)
 {
-	uint32_t first = TIMELINE_NONE;
+	uint32_t *tracks = find_main_tracks(p), first = TIMELINE_NONE;
 
+	if (!tracks)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < p->t->process_count; i++) {
-		uint32_t track = main_track(p, i);
-
-		if (track == TIMELINE_NONE)
-			continue;
-		if (runs_own_code(p, track, names))
-			return track;
-		first = first == TIMELINE_NONE ? track : first;
+		if (tracks[i] != TIMELINE_NONE && runs_own_code(p, tracks[i], names)) {
+			first = tracks[i];
+			break;
+		}
+		first = first == TIMELINE_NONE ? tracks[i] : first;
 	}
-	return first;
+	free(tracks);
+	*ret = first;
+	return 0;
 }
 
 static bool was_looked_at(const struct timeline *t, uint32_t states)
@@ -300,11 +304,13 @@ static bool loop_is_small(const struct analysis_host *h)
 int host_choose(struct parts *p, struct analysis_host *h, struct host_names *names)
 {
 	const struct timeline *t = p->t;
-	int rc;
+	int rc = 0;
 
 	h->spine = track_of_steps(p);
 	if (h->spine == TIMELINE_NONE)
-		h->spine = first_main_track(p, names);
+		rc = first_main_track(p, names, &h->spine);
+	if (rc)
+		return rc;
 	h->only_looks = h->spine == TIMELINE_NONE || t->tracks[h->spine].count == 0;
 	h->states = h->only_looks ? first_main_states(t) : timeline_states_of(t, h->spine);
 	h->spine = h->only_looks ? h->states : h->spine;

@@ -156,6 +156,9 @@ struct analysis_entry tally_result(struct tally *ta, size_t entry);
 /* The largest total first, then by the text of the name. */
 int entry_compare(const struct timeline *t, const struct analysis_entry *a, const struct analysis_entry *b);
 
+/* analysis.c: TIMELINE_NONE so many times; to be freed, NULL without memory. */
+uint32_t *numbers_none(uint32_t count);
+
 /* views.c */
 int views_build(struct parts *p);
 void view_release(struct device_view *view);
@@ -175,6 +178,8 @@ int analyze_program_end(struct parts *p);   /* program_end.c */
 int analyze_threads(struct parts *p);       /* threads.c; first: others use `host` and `self` */
 /* What is most likely the main thread of a process, or of all (TIMELINE_NONE); NULL when there is no thread. */
 const struct analysis_thread *main_thread_of(const struct parts *p, uint32_t process);
+/* The tracks of the main threads of all processes, TIMELINE_NONE where there is none; to be freed, NULL without memory. */
+uint32_t *main_tracks_of_all(const struct parts *p);
 int analyze_devices(struct parts *p);       /* device_figures.c */
 int analyze_gpus(struct parts *p);          /* gpus.c */
 int analyze_kernels(struct parts *p, struct analysis_device *d, const struct device_view *view); /* kernels.c */

@@ -77,6 +77,32 @@ const struct analysis_thread *main_thread_of(const struct parts *p, uint32_t pro
 	return main;
 }
 
+uint32_t *main_tracks_of_all(const struct parts *p)
+{
+	const struct timeline *t = p->t;
+	uint32_t *main = numbers_none(t->process_count), *busiest = numbers_none(t->process_count);
+
+	for (uint32_t i = 0; main && busiest && i < p->a->thread_count; i++) {
+		const struct analysis_thread *all = p->a->threads;
+		const struct timeline_track *track = &t->tracks[all[i].track];
+
+		if (track->kind != TRACK_THREAD || track->process >= t->process_count)
+			continue;
+		if (busiest[track->process] == TIMELINE_NONE)
+			busiest[track->process] = main[track->process] = i;
+		else if (is_rather(&all[i], &all[main[track->process]], &all[busiest[track->process]]))
+			main[track->process] = i;
+	}
+	for (uint32_t i = 0; main && busiest && i < t->process_count; i++)
+		main[i] = main[i] == TIMELINE_NONE ? TIMELINE_NONE : p->a->threads[main[i]].track;
+	if (!busiest) {
+		free(main);
+		main = NULL;
+	}
+	free(busiest);
+	return main;
+}
+
 /* Kineto shows spans of its own as if a thread did them: "PyTorch Profiler (0)" of a thread "PyTorch Profiler", which has
  * no number. */
 static bool is_profiler_row(const struct timeline *t, const struct timeline_track *track)

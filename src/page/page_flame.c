@@ -164,6 +164,9 @@ struct sweep_state {
 	size_t count, capacity;
 	int64_t now;
 	uint32_t root;
+	uint32_t *node_of; /* by slice, from the first of the thread */
+	size_t node_capacity;
+	uint32_t first;
 };
 
 static void give(struct sweep_state *s, uint32_t node, int64_t from, int64_t to)
@@ -193,15 +196,12 @@ static void advance(struct sweep_state *s, int64_t until)
 	}
 }
 
-/* The node of the slice around it, which is nearly always on top. */
+/* The node of the slice around it.  That need not be on top: what is nested too deeply for a timeline has all the same parent. */
 static uint32_t node_around(const struct sweep_state *s, uint32_t slice)
 {
 	uint32_t parent = s->w->t->parent[slice];
 
-	for (size_t i = s->count; parent != TIMELINE_NONE && i > 0; i--)
-		if (s->open[i - 1].slice == parent)
-			return s->open[i - 1].node;
-	return s->root;
+	return parent != TIMELINE_NONE && parent >= s->first && parent < slice ? s->node_of[parent - s->first] : s->root;
 }
 
 static int64_t launched_by(const struct timeline *t, uint32_t call)
@@ -227,6 +227,7 @@ static int take_slice(struct sweep_state *s, uint32_t slice)
 	if (s->now < t->begin[slice])
 		s->now = t->begin[slice];
 	s->open[s->count++] = (struct open_slice){ slice, node };
+	s->node_of[slice - s->first] = node;
 	return 0;
 }
 
@@ -236,8 +237,9 @@ static int take_thread(struct sweep_state *s, uint32_t place)
 	const struct timeline_track *row = &s->w->t->tracks[track->track];
 	int rc = 0;
 
-	if (ARRAY_GROW(s->f->nodes, s->f->capacity, s->f->count + 1) < 0)
+	if (ARRAY_GROW(s->f->nodes, s->f->capacity, s->f->count + 1) < 0 || ARRAY_GROW(s->node_of, s->node_capacity, row->count) < 0)
 		return -ENOMEM;
+	s->first = row->first;
 	s->root = (uint32_t)s->f->count++;
 	s->f->nodes[s->root] = (struct node){ .parent = place };
 	s->running = running_of(s->w, track);
@@ -260,6 +262,7 @@ int page_flame_new(struct page_flame **ret, struct page_world *w)
 		if (w->t->tracks[w->tracks[i].track].count && !page_is_stream(&w->t->tracks[w->tracks[i].track]))
 			rc = take_thread(&s, i);
 	free(s.open);
+	free(s.node_of);
 	if (rc) {
 		page_flame_free(f);
 		return rc;

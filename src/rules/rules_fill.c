@@ -35,6 +35,11 @@ struct filler {
 	struct json j;
 	struct buffer text; /* unescaped */
 	struct error *err;
+	/* of each table, asked for once: a device has many lists, and there may be many devices */
+	struct {
+		enum { NOT_ASKED, NEEDED, NOT_NEEDED } need;
+		struct sql_query *insert;
+	} tables[RULES_TABLES_MAX];
 };
 
 static const struct rules_table *table_at(const char *path, size_t size)
@@ -64,6 +69,25 @@ static bool is_needed(const struct rules *r, const struct rules_table *table)
 		if (strncmp(t->path, table->path, size) == 0 && (!t->path[size] || t->path[size] == '/') && is_spoken_of(r, t->name))
 			return true;
 	return false;
+}
+
+static bool needs(struct filler *f, const struct rules_table *table)
+{
+	size_t at = (size_t)(table - rules_tables);
+
+	if (f->tables[at].need == NOT_ASKED)
+		f->tables[at].need = is_needed(f->rules, table) ? NEEDED : NOT_NEEDED;
+	return f->tables[at].need == NEEDED;
+}
+
+/* Its statement, kept by the filler; no table is inside of itself. */
+static int insert_into(struct filler *f, const struct rules_table *table, struct sql_query **ret)
+{
+	struct sql_query **insert = &f->tables[table - rules_tables].insert;
+	int rc = *insert ? 0 : sql_insert(f->sql, insert, table->name, table->columns, f->err);
+
+	*ret = *insert;
+	return rc;
 }
 
 static void bind_cut(struct sql_query *q, int at, const char *text, size_t size)
@@ -127,7 +151,7 @@ static int read_inner_list(struct filler *f, const struct row *row, const char *
 	int length = snprintf(path, sizeof path, "%s/%.*s", row->table->path, (int)(size < 40 ? size : 40), name);
 	const struct rules_table *table = length < PATH_BYTES ? table_at(path, (size_t)length) : NULL;
 
-	if (table && is_needed(f->rules, table))
+	if (table && needs(f, table))
 		return read_list(f, table, row);
 	json_skip(&f->j, JSON_IN_OBJECT);
 	return 0;
@@ -179,7 +203,7 @@ static int read_list(struct filler *f, const struct rules_table *table, const st
 {
 	struct sql_query *insert = NULL;
 	bool first = true;
-	int rc = sql_insert(f->sql, &insert, table->name, table->columns, f->err);
+	int rc = insert_into(f, table, &insert);
 
 	if (rc == 0)
 		for (json_enter(&f->j, '['); rc == 0 && json_element(&f->j, &first);) {
@@ -189,7 +213,6 @@ static int read_list(struct filler *f, const struct rules_table *table, const st
 			else
 				json_skip(&f->j, JSON_IN_ARRAY);
 		}
-	sql_query_free(insert);
 	return rc;
 }
 
@@ -198,10 +221,8 @@ static int read_one_row(struct filler *f, const struct rules_table *table)
 	struct sql_query *insert = NULL;
 	int rc = sql_empty(f->sql, table->name, f->err); /* of the row of unknowns */
 
-	rc = rc ? rc : sql_insert(f->sql, &insert, table->name, table->columns, f->err);
-	rc = rc ? rc : read_row(f, table, insert, NULL);
-	sql_query_free(insert);
-	return rc;
+	rc = rc ? rc : insert_into(f, table, &insert);
+	return rc ? rc : read_row(f, table, insert, NULL);
 }
 
 /* A member of the whole: a table, or a figure of the first one, which `rest` has. */
@@ -213,7 +234,7 @@ static int read_top(struct filler *f, const struct json_text *key, struct row *r
 	json_space(&f->j);
 	if (table && table->one_row && *f->j.at == '{')
 		return read_one_row(f, table);
-	if (table && !table->one_row && *f->j.at == '[' && is_needed(f->rules, table))
+	if (table && !table->one_row && *f->j.at == '[' && needs(f, table))
 		return read_list(f, table, NULL);
 	json_value(&f->j, JSON_IN_OBJECT, &value);
 	return f->j.status == JSON_OK ? set_cell(f, rest, key->data, key->size, &value) : 0;
@@ -224,14 +245,13 @@ static int read_document(struct filler *f)
 	struct row rest = { .table = &rules_tables[0] };
 	struct json_text key;
 	bool first = true;
-	int rc = sql_insert(f->sql, &rest.insert, rest.table->name, rest.table->columns, f->err);
+	int rc = insert_into(f, rest.table, &rest.insert);
 
 	if (rc == 0)
 		for (json_enter(&f->j, '{'); rc == 0 && json_member(&f->j, &first, &key);)
 			rc = read_top(f, &key, &rest);
 	rc = rc ? rc : sql_empty(f->sql, rest.table->name, f->err);
 	rc = rc ? rc : sql_insert_row(rest.insert, f->err);
-	sql_query_free(rest.insert);
 	return rc ? rc : f->j.status == JSON_OK ? 0 : -EBADMSG;
 }
 
@@ -260,6 +280,8 @@ int rules_fill(const struct rules *r, const char *json, size_t size, struct erro
 
 	rc = rc ? rc : read_document(&f);
 	buffer_release(&f.text);
+	for (size_t i = 0; i < RULES_TABLES_MAX; i++)
+		sql_query_free(f.tables[i].insert);
 	if (rc == -ENOMEM || rc == -EBADMSG) {
 		if (err)
 			err->exit_code = 4;

@@ -87,6 +87,7 @@ struct rules_table {
 	bool one_row;
 	const char *columns; /* with spaces between them */
 };
+#define RULES_TABLES_MAX 48 /* with the end */
 extern const struct rules_table rules_tables[]; /* ends with a name of NULL */
 unsigned rules_column_count(const struct rules_table *table);
 /* Its number from 0; -1: there is none. */

@@ -70,6 +70,8 @@ const struct rules_table rules_tables[] = {
 	{ NULL, NULL, false, NULL },
 };
 
+_Static_assert(sizeof rules_tables / sizeof *rules_tables <= RULES_TABLES_MAX, "more tables than are counted on");
+
 const char *rules_table(size_t i, const char **ret_columns)
 {
 	if (i >= sizeof rules_tables / sizeof *rules_tables - 1)

@@ -5,6 +5,9 @@
  * is the wait for input, not the step; what lies between two of them is all
  * that the loop does for a batch.
  */
+#include <errno.h>
+#include <stdlib.h>
+
 #include "timeline/build.h"
 #include "timeline/steps.h"
 #include "trace/step_name.h"
@@ -60,24 +63,36 @@ static uint32_t count_marks(const struct timeline *t, uint32_t track)
 	return count;
 }
 
+/* Of each process the thread that asks most often, more often than there have to be steps. */
+struct asking {
+	uint32_t track, marks;
+};
+
+static struct asking *find_asking(const struct timeline *t)
+{
+	struct asking *most = malloc(((size_t)t->process_count + 1) * sizeof *most);
+
+	for (uint32_t p = 0; most && p < t->process_count; p++)
+		most[p] = (struct asking){ TIMELINE_NONE, STEPS_MIN }; /* one mark more than steps */
+	for (uint32_t k = 0; most && k < t->track_count; k++) {
+		uint32_t process = t->tracks[k].process;
+		uint32_t marks = process < t->process_count && t->tracks[k].kind == TRACK_THREAD ? count_marks(t, k) : 0;
+
+		if (marks && marks > most[process].marks)
+			most[process] = (struct asking){ k, marks };
+	}
+	return most;
+}
+
 int loader_steps_find(struct timeline *t, size_t *capacity)
 {
-	int rc = 0;
+	struct asking *most = find_asking(t);
+	int rc = most ? 0 : -ENOMEM;
 
-	for (uint32_t p = 0; p < t->process_count && rc == 0; p++) {
-		uint32_t best = TIMELINE_NONE, most = STEPS_MIN; /* one mark more than steps */
-
-		for (uint32_t k = 0; k < t->track_count; k++) {
-			uint32_t count = t->tracks[k].process == p && t->tracks[k].kind == TRACK_THREAD ? count_marks(t, k) : 0;
-
-			if (count > most) {
-				most = count;
-				best = k;
-			}
-		}
-		if (best != TIMELINE_NONE)
-			rc = add_steps(t, capacity, best);
-	}
+	for (uint32_t p = 0; p < t->process_count && rc == 0; p++)
+		if (most[p].track != TIMELINE_NONE)
+			rc = add_steps(t, capacity, most[p].track);
+	free(most);
 	if (rc == 0 && t->step_count > 0)
 		t->step_source = STEPS_SCOPE;
 	return rc;
