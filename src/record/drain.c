@@ -254,6 +254,7 @@ void drain_prepare(struct drain *d)
 	const struct session_page *page = d->session->page;
 	uint32_t free_chunks, used = atomic_load_explicit(&page->chunks_used, memory_order_relaxed), open = 0;
 
+	drain_find_processes(d, NULL); /* how one of them ends is told to who had a descriptor of it before */
 	for (uint32_t i = 0; i < d->process_count; i++)
 		open += d->processes[i] && d->processes[i]->file.map;
 	free_chunks = used < page->chunk_limit ? page->chunk_limit - used : 0;
@@ -373,6 +374,11 @@ void drain_finish(struct drain *d, struct error *err)
 	}
 }
 
+const struct deaths *drain_killed(const struct drain *d)
+{
+	return &d->killed;
+}
+
 pid_t drain_running(const struct drain *d, size_t index)
 {
 	for (uint32_t i = 0; i < d->process_count; i++) {
@@ -461,6 +467,7 @@ void drain_free(struct drain *d)
 	free(d->processes);
 	free(d->tries);
 	free(d->outside);
+	deaths_release(&d->killed);
 	drain_streams_free(d);
 	free(d->resumed_positions);
 	free(d->aside.slots);

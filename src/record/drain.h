@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "record/deaths.h"
 #include "record/gpu_table.h"
 #include "record/session.h"
 #include "trace/writer.h"
@@ -63,6 +64,9 @@ int64_t drain_pass(struct drain *drain, struct error *err);
 
 /* Which processes have ended?  Their rings are read to the end, and their memory is given back. */
 void drain_reap(struct drain *drain, struct error *err);
+
+/* Those of them that a signal has ended. */
+const struct deaths *drain_killed(const struct drain *drain);
 
 /* The number of one that has attached and goes on, in our pid namespace; 0: there are no more.  Before drain_finish(). */
 pid_t drain_running(const struct drain *drain, size_t index);

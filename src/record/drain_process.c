@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "record/drain_state.h"
 #include "ring/names.h"
+#include "system/proc.h"
 #include "system/process_counters.h"
+#include "system/process_end.h"
 #include "trace/reader.h"
 
 #define TRIES 2000 /* looks for the file of a process, which takes it less than a millisecond to make, if it can */
@@ -34,16 +37,23 @@ static uint32_t command_string(struct drain *d, const struct process_header *h)
 	return trace_writer_string(d->writer, text, size);
 }
 
-/* The program's file name, from the first argument. */
-static uint32_t name_string(struct drain *d, const struct process_header *h)
+/* The program's file name, from the first argument; in `text`. */
+static const char *program_name(const struct process_header *h, char text[PROCESS_COMMAND_SIZE + 1])
 {
-	char text[PROCESS_COMMAND_SIZE + 1];
 	const char *slash;
 
 	memcpy(text, h->command, PROCESS_COMMAND_SIZE);
 	text[PROCESS_COMMAND_SIZE] = '\0';
 	slash = strrchr(text, '/');
-	return trace_writer_string(d->writer, slash ? slash + 1 : text, strlen(slash ? slash + 1 : text));
+	return slash ? slash + 1 : text;
+}
+
+static uint32_t name_string(struct drain *d, const struct process_header *h)
+{
+	char text[PROCESS_COMMAND_SIZE + 1];
+	const char *name = program_name(h, text);
+
+	return trace_writer_string(d->writer, name, strlen(name));
 }
 
 static struct drain_process *by_pid(const struct drain *d, pid_t pid)
@@ -214,12 +224,25 @@ static void give_back_budget(struct session_page *page, uint32_t chunks)
 		;
 }
 
+static void note_killed(struct drain *d, const struct drain_process *p)
+{
+	char text[PROCESS_COMMAND_SIZE + 1];
+	int stat = proc_open((pid_t)p->file.pid, 0, "stat"), status;
+
+	if (process_end_status(p->pidfd, stat, &status) == 0 && WIFSIGNALED(status))
+		deaths_add(&d->killed, (pid_t)p->file.pid, WTERMSIG(status), program_name(ring_file_header(&p->file), text));
+	if (stat >= 0)
+		close(stat);
+}
+
 void drain_process_close(struct drain *d, struct drain_process *p, uint32_t flags)
 {
 	uint32_t chunks = ring_file_held(&p->file);
 	char name[16];
 
 	keep_names(d, p);
+	if (flags & TRACE_PROCESS_ENDED && p->pidfd >= 0)
+		note_killed(d, p);
 	p->entry.flags |= flags;
 	p->entry.end = (int64_t)clock_ticks(d->clock);
 	(void)trace_writer_process(d->writer, &p->entry);

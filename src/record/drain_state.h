@@ -126,6 +126,7 @@ struct drain {
 	uint32_t device_count, next_device;
 	uint64_t unseen_ticks;
 	bool finishing;
+	struct deaths killed;
 	drain_listener listener; /* NULL: nobody listens */
 	void *listener_arg;
 

@@ -106,23 +106,48 @@ static void list_running(struct trace_program *program, const struct watch *watc
 			add_running(program, pid, text);
 }
 
-static void list_killed(struct trace_program *program, const struct watch *watch)
+static void add_deaths(struct deaths *all, const struct deaths *some, pid_t root)
 {
-	for (int signal = 1; signal < WATCH_SIGNALS && program->death_count < PROGRAM_LISTED; signal++) {
-		const struct watch_killed *killed = watch_killed(watch, signal);
-		struct program_death *death = &program->deaths[program->death_count];
+	for (size_t i = 0; i < some->count; i++)
+		if (some->list[i].pid != root)
+			deaths_add(all, some->list[i].pid, some->list[i].signal, some->list[i].name);
+}
 
-		if (killed->count == 0)
+static struct program_death *place_for(struct trace_program *program, int signal)
+{
+	size_t i = 0;
+
+	while (i < program->death_count && program->deaths[i].signal != signal)
+		i++;
+	if (i == PROGRAM_LISTED)
+		return NULL;
+	if (i == program->death_count)
+		program->deaths[program->death_count++] = (struct program_death){ .signal = signal };
+	return &program->deaths[i];
+}
+
+/* From outside those are seen that never attach, and by who drains those that live for less than a look from outside takes. */
+static void list_killed(struct trace_program *program, const struct watch *watch, const struct drain *drain, pid_t root)
+{
+	struct deaths all = { NULL, 0, 0 };
+
+	if (watch)
+		add_deaths(&all, watch_killed(watch), root);
+	add_deaths(&all, drain_killed(drain), root);
+	for (size_t i = 0; i < all.count; i++) {
+		struct program_death *death = place_for(program, all.list[i].signal);
+
+		if (!death)
 			continue;
-		*death = (struct program_death){ .signal = signal, .count = killed->count, .last = { .pid = killed->pid } };
-		memcpy(death->last.name, killed->name, sizeof killed->name);
-		program->death_count++;
+		death->count++;
+		death->last.pid = all.list[i].pid;
+		memcpy(death->last.name, all.list[i].name, sizeof all.list[i].name);
 	}
+	deaths_release(&all);
 }
 
 void facts_descendants(struct trace_program *ret, const struct watch *watch, const struct drain *drain, pid_t root)
 {
-	if (watch)
-		list_killed(ret, watch);
+	list_killed(ret, watch, drain, root);
 	list_running(ret, watch, drain, root);
 }

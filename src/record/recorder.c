@@ -474,13 +474,14 @@ static void finish_watch(struct recorder *r)
 }
 
 /* Of one that we have started: how it ended, and what it leaves behind. */
-static void tell_program(const struct recorder *r, struct trace_program *program)
+static void tell_program(struct recorder *r, struct trace_program *program)
 {
 	if (!r->has_target)
 		return;
 	program->ended = true;
 	program->status = target_exit_status(&r->target);
 	program->signal = WIFSIGNALED(r->target.status) ? WTERMSIG(r->target.status) : 0;
+	drain_reap(r->drain, trouble_of(r));
 	facts_read(program, r->session.folder_fd, r->root);
 	facts_descendants(program, r->watch, r->drain, r->root);
 }

@@ -468,6 +468,7 @@ void watch_free(struct watch *w)
 	free(w->threads);
 	free(w->processes);
 	free(w->queue);
+	deaths_release(&w->killed);
 	free(w);
 }
 

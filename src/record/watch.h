@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "record/deaths.h"
 #include "system/cpu_sampler.h"
 #include "system/fd_object.h"
 #include "system/machine_counters.h"
@@ -154,14 +155,8 @@ struct watch_totals watch_totals(const struct watch *watch); /* of one that has 
 /*
  * Of one that has been stopped, because the root has ended: its descendants.
  */
-#define WATCH_NAME 16
-#define WATCH_SIGNALS 65
-struct watch_killed {
-	uint64_t count; /* processes that this signal has ended, as far as it was seen */
-	pid_t pid;      /* the last one, */
-	char name[WATCH_NAME]; /* and what it was called */
-};
-const struct watch_killed *watch_killed(const struct watch *watch, int signal); /* below WATCH_SIGNALS */
+#define WATCH_NAME DEATH_NAME
+const struct deaths *watch_killed(const struct watch *watch); /* as far as it was seen */
 /* Gives those that are about to end as well so many milliseconds for it. */
 void watch_settle(struct watch *watch, int patience_ms);
 /* The number of one that goes on; 0: there are no more. */

@@ -106,7 +106,7 @@ struct watch {
 	size_t process_count, process_capacity, end_count; /* end_count: descriptors */
 	struct watched_death deaths[WATCH_DEATHS];
 	uint64_t death_count;
-	struct watch_killed killed[WATCH_SIGNALS]; /* by the signal's number, without the root */
+	struct deaths killed; /* without the root */
 	struct machine_files machine_files;
 	struct machine_counters machine;
 	uint64_t machine_time; /* ticks, of the reading */

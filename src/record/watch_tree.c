@@ -106,17 +106,6 @@ static void close_end(struct watch *w, struct watched_process *p)
 	w->end_count--;
 }
 
-static void count_killed(struct watch *w, const struct watched_process *p, int signal)
-{
-	struct watch_killed *killed = &w->killed[signal];
-
-	if (p->number == 0)
-		return;
-	killed->count++;
-	killed->pid = p->pid;
-	memcpy(killed->name, p->name, sizeof killed->name);
-}
-
 static void note_death(struct watch *w, struct watched_process *p)
 {
 	int status;
@@ -125,8 +114,8 @@ static void note_death(struct watch *w, struct watched_process *p)
 		return;
 	p->death = true;
 	w->deaths[w->death_count++ % WATCH_DEATHS] = (struct watched_death){ p->number, p->pid, WTERMSIG(status) };
-	if (WTERMSIG(status) < WATCH_SIGNALS)
-		count_killed(w, p, WTERMSIG(status));
+	if (p->number != 0)
+		deaths_add(&w->killed, p->pid, WTERMSIG(status), p->name);
 }
 
 void watch_tree_add(struct watch *w, pid_t pid)
@@ -476,7 +465,7 @@ pid_t watch_living(const struct watch *w, size_t index, const char **ret_name)
 	return 0;
 }
 
-const struct watch_killed *watch_killed(const struct watch *w, int signal)
+const struct deaths *watch_killed(const struct watch *w)
 {
-	return &w->killed[signal];
+	return &w->killed;
 }

@@ -1,9 +1,10 @@
 """However the program ends, every event that it recorded before is in the trace."""
 
 import signal
+import sys
 
 import pytest
-from conftest import FAULTS, INFERSCOPE, wait_for
+from conftest import FAULTS, INFERSCOPE, records_python, wait_for
 
 ENDINGS = {"return": 7, "exit": 7, "_exit": 7, "thread": 7, "kill": 128 + signal.SIGKILL, "segv": 128 + signal.SIGSEGV,
            "abort": 128 + signal.SIGABRT}
@@ -178,6 +179,33 @@ def test_a_child_that_is_killed(tidy):
     assert (wanted["signal"], wanted["count"]) == (15, 1)
     assert result.lines[0] == f"inferscope: 1 child process was killed by signal 9 (SIGKILL): sleep ({killed['pid']})"
     assert len(result.lines) == 2
+
+
+POOL = """
+import ctypes, multiprocessing, os, signal, sys, time
+def work(number):
+    time.sleep(0.05)
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL) if sys.argv[1] == "SIGKILL" else ctypes.string_at(0)
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    try:
+        pool.map_async(work, range(6), chunksize=1).get(timeout=0.4)
+    except multiprocessing.TimeoutError:
+        print("lost")
+"""
+
+
+@records_python
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGSEGV"])
+def test_a_worker_that_is_killed_without_anybody_looking_from_outside(tidy, name):
+    """Python's pool starts another one in its place, and says nothing."""
+    result = tidy.record("--waits", "off", sys.executable, "-c", POOL, name)
+
+    assert (result.status, result.out) == (0, "lost\n")
+    (killed,) = (death for death in tidy.trace().info["program"]["killed"] if death["signal"] != signal.SIGTERM)
+    assert (killed["signal"], killed["count"]) == (signal.Signals[name], 1)
+    assert result.lines[0] == (f"inferscope: 1 child process was killed by signal {int(signal.Signals[name])} ({name}): {killed['name']} "
+                               f"({killed['pid']})")
 
 
 def test_as_process_1_it_reaps(tidy):
