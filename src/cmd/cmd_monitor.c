@@ -141,7 +141,7 @@ int cmd_monitor(int argc, char **argv)
 	struct monitor m = { .settings = LIVE_SETTINGS_INIT, .streams = { -1, -1, -1 } };
 	bool divided = false;
 	const struct option_row rows[] = {
-		LIVE_OPTIONS(&m.settings),
+		LIVE_OPTIONS(&m.settings, live_settings_is_port),
 		OPTION_REAL(0, "stall", "TIMES", &m.settings.alerts.stall, 2, 1000000,
 			    "alert when there was no step for so many times the usual; 10 unless given"),
 		OPTION_REAL(0, "bottleneck-threshold", "SHARE", &m.settings.alerts.bottleneck, 0.001, 1,

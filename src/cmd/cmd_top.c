@@ -132,6 +132,9 @@ static int take_pid(struct top *top, int count, char **arguments)
 {
 	int64_t pid;
 
+	if (count == 2 && top->settings.web && !top->settings.web[0])
+		return fail(EXIT_USAGE, "top: expected the number of one process; a port for the page is written with =, as in --web=%.20s",
+			    arguments[0]);
 	if (count != 1)
 		return fail(EXIT_USAGE, "top: expected the number of one process, as in 'inferscope top 1234'");
 	if (text_parse_integer(arguments[0], 1, INT_MAX, &pid) != 0)
@@ -147,7 +150,7 @@ int cmd_top(int argc, char **argv)
 	const struct option_row rows[] = {
 		OPTION_FLAG(0, "once", &top.once, "look once, print what was seen as text, and end"),
 		OPTION_FLAG(0, "json", &top.json, "look once, print what was seen as JSON, and end"),
-		LIVE_OPTIONS(&top.settings),
+		LIVE_OPTIONS(&top.settings, live_settings_is_address),
 		OPTION_CONFIG(0, "color", "auto|always|never", &config, CONFIG_COLOR, "colours on standard error; auto, on a terminal, unless given"),
 		OPTION_END,
 	};

@@ -26,6 +26,13 @@ bool live_settings_is_address(const char *word)
 	return colon && !strchr(word, '/') && text_parse_integer(colon + 1, 0, PORT_MAX, &port) == 0;
 }
 
+bool live_settings_is_port(const char *word)
+{
+	int64_t port;
+
+	return live_settings_is_address(word) || text_parse_integer(word, 0, PORT_MAX, &port) == 0;
+}
+
 /* A reader of standard error who does not read is not to hold up what is recorded.  One who has gone does not come back. */
 static int print_lines(void *arg, const char *text, size_t size)
 {
@@ -100,6 +107,9 @@ void live_settings_release(struct live_settings *settings)
 
 void live_settings_say_page(const struct live *live)
 {
+	if (live_is_open(live))
+		warning("everybody who can reach this machine and reads along has the token of the page: it is not encrypted; "
+			"--web without an address, and ssh -L from elsewhere, keep it to yourself");
 	if (live_url(live) && live_view_of(live) != LIVE_VIEW_TERMINAL)
 		fprintf(stderr, "inferscope: the page is at %s\n", live_url(live));
 }

@@ -24,11 +24,12 @@ struct live_settings {
 };
 #define LIVE_SETTINGS_INIT { .interval_s = 0.5, .alerts = LIVE_ALERT_OPTIONS_INIT }
 
-#define LIVE_OPTIONS(s)                                                                                                  \
+/* is_address: whether the word behind --web says where. */
+#define LIVE_OPTIONS(s, is_address)                                                                                                  \
 	OPTION_REAL(0, "interval", "SECONDS", &(s)->interval_s, 0.1, 60, "look so often; every 0.5 seconds unless given"), \
 		OPTION_FLAG(0, "plain", &(s)->plain, "lines on standard error instead of the view; so it is without a terminal"), \
 		OPTION_FLAG(0, "no-view", &(s)->no_view, "neither view nor lines"),                                      \
-		OPTION_MAYBE(0, "web", "[ADDR:PORT]", &(s)->web, live_settings_is_address,                               \
+		OPTION_MAYBE(0, "web", "[ADDR:PORT]", &(s)->web, is_address,                                             \
 			     "serve a live page as well, on any free port of 127.0.0.1 or, as in --web 127.0.0.1:8123, there; " \
 			     "--web unix:PATH for a socket"),                                                            \
 		OPTION_FLAG(0, "open-metrics", &(s)->open_metrics, "let /metrics be read without the token that is in the page's address"), \
@@ -40,8 +41,10 @@ struct live_settings {
 			    "alert when more than this share of the memory is used; 0.8 unless given"),                  \
 		OPTION_REAL(0, "gpu-threshold", "SHARE", &(s)->alerts.gpu_memory, 0.01, 1, "likewise of a GPU's memory; 0.9 unless given")
 
-/* Whether a word behind --web says where: HOST:PORT, [HOST]:PORT, :PORT or unix:PATH.  A mere number may be a process. */
+/* Whether a word says where: HOST:PORT, [HOST]:PORT, :PORT or unix:PATH. */
 bool live_settings_is_address(const char *word);
+/* The same, and a mere port, which for `top` may be a process. */
+bool live_settings_is_port(const char *word);
 
 /* For live_new(), what there is of it here; borrows.  An exit code, having said why, or 0. */
 int live_settings_take(struct live_settings *settings, bool color, struct live_options *ret);

@@ -122,11 +122,48 @@ static int make_tables(struct alert_rules *r, struct error *err)
 	return rc;
 }
 
+#define EXAMPLE "slow steps: steps.median_s > 0.5"
+#define BEFORE "SELECT (\n"
+
+/* Columns of a table that the message speaks of ("no such column: steps.median"); NULL: of none. */
+static const char *columns_meant(const struct alert_rules *r, const char *message)
+{
+	static const char unknown[] = "no such column: ";
+	const char *name = strncmp(message, unknown, strlen(unknown)) == 0 ? message + strlen(unknown) : "", *dot = strchr(name, '.');
+
+	for (size_t g = 0; dot && live_groups[g].name && g < TABLES_MAX; g++)
+		if (strlen(live_groups[g].name) == (size_t)(dot - name) && strncmp(live_groups[g].name, name, (size_t)(dot - name)) == 0)
+			return r->columns[g];
+	return NULL;
+}
+
+/* Of an expression that ends too early the message is about our text behind it, which nobody knows. */
+static int misunderstood(const struct alert_rules *r, const struct alert_rule *rule, struct error *err)
+{
+	const char *text = rule->expression + strspn(rule->expression, " \t\n"), *message = sql_message(r->sql);
+	int at = sql_message_offset(r->sql) - (int)strlen(BEFORE) - (int)(text - rule->expression);
+	const char *columns = columns_meant(r, message);
+	int said = (int)strcspn(message, "\n") < 120 ? (int)strcspn(message, "\n") : 120; /* a text without its end has ours in it */
+
+	if (err)
+		err->exit_code = 2;
+	if (at >= (int)strlen(text))
+		return error_set(err, -EINVAL, "the alert '%.60s' cannot be understood: at the end of '%.120s' something is missing, or a "
+				 "bracket is too many; write it as in '%s'", rule->name, text, EXAMPLE);
+	if (columns)
+		return error_set(err, -EINVAL, "the alert '%.60s' cannot be understood: %.80s; its columns are %.240s", rule->name, message, columns);
+	if (at < 0)
+		return error_set(err, -EINVAL, "the alert '%.60s' cannot be understood: %.*s in '%.120s'; write it as in '%s'", rule->name,
+				 said, message, text, EXAMPLE);
+	return error_set(err, -EINVAL, "the alert '%.60s' cannot be understood at '%.40s', character %d of '%.120s': %.*s; write it as in '%s'",
+			 rule->name, text + at, at + 1, text, said, message, EXAMPLE);
+}
+
 static int compile(struct alert_rules *r, struct alert_rule *rule, struct error *err)
 {
 	struct buffer text = BUFFER_INIT;
 	bool first = true;
-	int rc = buffer_printf(&text, "SELECT (\n%s\n) FROM ", rule->expression);
+	int rc = buffer_printf(&text, BEFORE "%s\n) FROM ", rule->expression);
 
 	for (const struct live_group *g = live_groups; g->name && rc == 0; g++) {
 		if (g->list)
@@ -142,9 +179,9 @@ static int compile(struct alert_rules *r, struct alert_rule *rule, struct error 
 	rc = sql_query(r->sql, &rule->query, NULL, (const char *)text.data, NULL);
 	buffer_release(&text);
 	if (rc < 0)
-		return fail(err, "the rule '%.60s' cannot be understood: %.160s", rule->name, sql_message(r->sql));
+		return misunderstood(r, rule, err);
 	if (sql_query_columns(rule->query) != 1)
-		return fail(err, "the rule '%.60s' gives more than one value%s", rule->name, "");
+		return fail(err, "the alert '%.60s' gives more than one value; write it as in '%s'", rule->name, EXAMPLE);
 	return 0;
 }
 

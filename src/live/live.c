@@ -165,6 +165,11 @@ const char *live_url(const struct live *live)
 	return live->serve ? live_serve_url(live->serve) : NULL;
 }
 
+bool live_is_open(const struct live *live)
+{
+	return live->serve && live_serve_is_open(live->serve);
+}
+
 /* ---- A snapshot -------------------------------------------------------------------------- */
 
 static void fill(struct live *live, int64_t now)

@@ -57,5 +57,6 @@ int live_top(struct live *live, pid_t pid, struct error *err);
 enum live_view live_view_of(const struct live *live); /* what it has become */
 const struct live_snapshot *live_last(const struct live *live);
 const char *live_url(const struct live *live); /* of the page; NULL: there is none */
+bool live_is_open(const struct live *live);     /* the page, to other machines */
 
 #endif

@@ -147,6 +147,11 @@ const char *live_serve_url(const struct live_serve *s)
 	return s->url;
 }
 
+bool live_serve_is_open(const struct live_serve *s)
+{
+	return s->address.open;
+}
+
 static void wake(struct live_serve *s)
 {
 	const uint64_t one = 1;

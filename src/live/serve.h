@@ -24,6 +24,7 @@ struct live_serve;
 /* Listens before it returns; the address to open, token included, is live_serve_url(). */
 int live_serve_start(struct live_serve **ret, const struct live_serve_options *options, struct error *err);
 const char *live_serve_url(const struct live_serve *serve);
+bool live_serve_is_open(const struct live_serve *serve); /* to other machines */
 /* Copies the snapshot to where the server finds it.  Never waits. */
 void live_serve_publish(struct live_serve *serve, const struct live_snapshot *snapshot);
 /* The clients get what was published last, and that this was all: two seconds at most.  Takes NULL. */

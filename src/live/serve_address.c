@@ -1,6 +1,8 @@
 /* serve_address.c - see serve_parts.h: where to listen. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,7 +83,45 @@ static int parse(union place *ret, socklen_t *ret_size, const char *address)
 	return place_of(ret, ret_size, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, port);
 }
 
-/* As it stands in an address.  Who listens everywhere can be found at home. */
+static bool is_usable(const struct ifaddrs *i, sa_family_t family)
+{
+	const union place *p = (const void *)i->ifa_addr;
+
+	return p && p->any.sa_family == family && (i->ifa_flags & IFF_UP) && !(i->ifa_flags & IFF_LOOPBACK) &&
+	       !(family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&p->v6.sin6_addr)); /* which needs a name of an interface, too */
+}
+
+/* Who listens everywhere is found by others at the first address that this machine has for them. */
+static void name_everywhere(union place *p)
+{
+	struct ifaddrs *all = NULL, *i;
+
+	if (getifaddrs(&all) != 0)
+		return;
+	for (i = all; i && !is_usable(i, p->any.sa_family);)
+		i = i->ifa_next;
+	if (i && p->any.sa_family == AF_INET)
+		p->v4.sin_addr = ((const union place *)(const void *)i->ifa_addr)->v4.sin_addr;
+	else if (i)
+		p->v6.sin6_addr = ((const union place *)(const void *)i->ifa_addr)->v6.sin6_addr;
+	else if (p->any.sa_family == AF_INET)
+		p->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	else
+		p->v6.sin6_addr = in6addr_loopback;
+	freeifaddrs(all);
+}
+
+static bool is_everywhere(const union place *p)
+{
+	return p->any.sa_family == AF_INET ? p->v4.sin_addr.s_addr == htonl(INADDR_ANY) : IN6_IS_ADDR_UNSPECIFIED(&p->v6.sin6_addr);
+}
+
+static bool is_loopback(const union place *p)
+{
+	return p->any.sa_family == AF_INET ? ntohl(p->v4.sin_addr.s_addr) >> 24 == 127 : IN6_IS_ADDR_LOOPBACK(&p->v6.sin6_addr);
+}
+
+/* As it stands in an address. */
 static void describe(struct serve_address *a)
 {
 	char text[INET6_ADDRSTRLEN] = "";
@@ -90,12 +130,13 @@ static void describe(struct serve_address *a)
 
 	if (getsockname(a->fd, &p.any, &size) != 0)
 		return;
+	a->open = !is_loopback(&p);
+	if (is_everywhere(&p))
+		name_everywhere(&p);
 	if (p.any.sa_family == AF_INET6) {
-		inet_ntop(AF_INET6, IN6_IS_ADDR_UNSPECIFIED(&p.v6.sin6_addr) ? &in6addr_loopback : &p.v6.sin6_addr, text, sizeof text);
+		inet_ntop(AF_INET6, &p.v6.sin6_addr, text, sizeof text);
 		snprintf(a->host, sizeof a->host, "[%s]:%u", text, ntohs(p.v6.sin6_port));
 	} else {
-		if (p.v4.sin_addr.s_addr == htonl(INADDR_ANY))
-			p.v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 		inet_ntop(AF_INET, &p.v4.sin_addr, text, sizeof text);
 		snprintf(a->host, sizeof a->host, "%s:%u", text, ntohs(p.v4.sin_port));
 	}

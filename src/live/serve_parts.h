@@ -48,6 +48,7 @@ struct serve_address {
 	int fd;                  /* listens, does not block */
 	char host[SERVE_HOST];   /* as it stands in an address, with brackets and port; "" for a socket with a path */
 	char path[108];          /* "": none */
+	bool open;               /* other machines can reach it */
 };
 
 int serve_listen(struct serve_address *ret, const char *address, struct error *err);

@@ -53,6 +53,25 @@ static void test_host(void **state)
 	assert_false(serve_host_is_ours("[::1]evil", ""));
 }
 
+/* Who listens everywhere, or at an address of the network, can be reached by others. */
+static void test_open(void **state)
+{
+	static const struct {
+		const char *address;
+		bool open;
+	} cases[] = { { "127.0.0.1:0", false }, { "127.9.9.9:0", false }, { "0", false }, { "0.0.0.0:0", true } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct serve_address address;
+
+		assert_int_equal(serve_listen(&address, cases[i].address, NULL), 0);
+		assert_int_equal(address.open, cases[i].open);
+		assert_int_not_equal(strncmp(address.host, "0.0.0.0", 7), 0);
+		close(address.fd);
+	}
+}
+
 static void test_cookie(void **state)
 {
 	const char *value = NULL;
@@ -296,7 +315,7 @@ static void test_confinement(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_token), cmocka_unit_test(test_host), cmocka_unit_test(test_cookie), cmocka_unit_test(test_history),
+		cmocka_unit_test(test_token), cmocka_unit_test(test_host), cmocka_unit_test(test_cookie), cmocka_unit_test(test_open), cmocka_unit_test(test_history),
 		cmocka_unit_test(test_frames), cmocka_unit_test(test_frame_is_kept), cmocka_unit_test(test_confinement),
 	};
 
