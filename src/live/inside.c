@@ -31,6 +31,7 @@ int live_inside_new(struct live_inside **ret, struct drain *drain, const struct 
 		return -ENOMEM;
 	in->drain = drain;
 	in->options = *options;
+	in->followed.owner = in->followed.around = PLACES;
 	in->rate = (double)(options->rate ? options->rate : clock_measure_rate(options->clock));
 	in->step = options->step ? strdup(options->step) : NULL;
 	in->trace_folder = folder_of(options->trace_partial);
@@ -150,12 +151,14 @@ void live_inside_fill(struct live_inside *in, uint64_t ticks, struct live_snapsh
 	double elapsed_s = ticks > since ? (double)(ticks - since) / in->rate : 0;
 
 	inside_count_open(in, ticks);
+	if (inside_follow(in, s->pid))
+		elapsed_s = 0;
 	inside_threads_fill(in, s);
 	inside_steps_fill(in, ticks, s);
 	inside_places_fill(in, elapsed_s, s);
 	inside_told_fill(in, s);
 	look_at_disk(in, ticks);
-	fill_events(in, elapsed_s, &s->events);
+	fill_events(in, ticks > since ? (double)(ticks - since) / in->rate : 0, &s->events);
 	if (isnan(s->memory.oom_kills))
 		s->memory.oom_kills = oom_kills(in, s->pid);
 	in->last_fill = ticks;

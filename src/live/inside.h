@@ -11,7 +11,8 @@
  * PyTorch's ProfilerStep#N, a scope that is called a step (iteration, batch,
  * request), PyTorch's Optimizer.step, its loader being asked for a batch, a scope
  * that is called what a step does (forward, generate), the scope or operator that
- * repeats and covers most of its thread's time.
+ * repeats and covers most of its thread's time.  Where nothing says so by its name,
+ * it is the repetition of operators, or of calls, that tells (inside_repeats.c).
  */
 #ifndef LIVE_INSIDE_H
 #define LIVE_INSIDE_H

@@ -3,16 +3,13 @@
  *
  * The table has room for a fixed number of names, whatever the program makes up:
  * a new one takes the place of the least used of those that it could be beside.
- * Times fade by half in about three seconds.
+ * Times are those of the last seconds, in slots of two.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "live/inside_state.h"
 #include "trace/step_name.h"
-
-#define FADE_S 5.0
 
 /* ---- What a name says -------------------------------------------------------- */
 
@@ -71,7 +68,7 @@ static void read_name(const struct live_inside *in, struct inside_place *p)
 
 static double weight_of(const struct inside_place *p)
 {
-	return p->name ? p->mean_ticks + (double)p->ticks : -1;
+	return p->name ? (double)p->recent_ticks + (double)p->ticks + 1e-3 * (double)(p->recent_calls + (float)p->calls) : -1;
 }
 
 static uint16_t make_place(struct live_inside *in, uint32_t set, uint32_t name, uint8_t kind)
@@ -121,23 +118,46 @@ void inside_copy_name(const struct live_inside *in, uint32_t name, char *out, si
 	inside_copy_text(text, length, out, size);
 }
 
-static void fade(struct live_inside *in, double elapsed_s)
+void inside_places_forget(struct live_inside *in)
 {
-	double kept = exp(-elapsed_s / FADE_S);
-
-	in->weight = in->weight * kept + elapsed_s;
+	in->window = (struct window){ .slot = 0 };
 	for (uint32_t i = 0; i < in->used_place_count; i++) {
 		struct inside_place *p = &in->places[in->used_places[i]];
 
-		p->mean_ticks = p->mean_ticks * kept + (double)p->ticks;
-		p->mean_calls = p->mean_calls * kept + (double)p->calls;
+		memset(p->slots_ticks, 0, sizeof p->slots_ticks);
+		memset(p->slots_calls, 0, sizeof p->slots_calls);
+		p->recent_ticks = p->recent_calls = 0;
 		p->ticks = 0;
 		p->calls = 0;
 	}
 }
 
+/* fresh: slots that begin anew, as bits. */
+static void add_to_slot(struct inside_place *p, unsigned slot, unsigned fresh)
+{
+	p->recent_ticks = p->recent_calls = 0;
+	for (unsigned i = 0; i < WINDOW_SLOTS; i++) {
+		p->slots_ticks[i] = (fresh >> i & 1 ? 0 : p->slots_ticks[i]) + (i == slot ? (float)p->ticks : 0);
+		p->slots_calls[i] = (fresh >> i & 1 ? 0 : p->slots_calls[i]) + (i == slot ? (float)p->calls : 0);
+		p->recent_ticks += p->slots_ticks[i];
+		p->recent_calls += p->slots_calls[i];
+	}
+	p->ticks = 0;
+	p->calls = 0;
+}
+
+/* Returns how many seconds all slots are. */
+static double turn(struct live_inside *in, double elapsed_s)
+{
+	unsigned fresh = window_turn(&in->window, elapsed_s);
+
+	for (uint32_t i = 0; i < in->used_place_count; i++)
+		add_to_slot(&in->places[in->used_places[i]], in->window.slot, fresh);
+	return window_span(&in->window);
+}
+
 /* The largest first, at most LIVE_PLACES. */
-static uint32_t choose(const struct live_inside *in, uint16_t *chosen)
+static uint32_t choose(const struct live_inside *in, bool device, uint16_t *chosen)
 {
 	uint32_t count = 0;
 
@@ -145,9 +165,9 @@ static uint32_t choose(const struct live_inside *in, uint16_t *chosen)
 		const struct inside_place *p = &in->places[in->used_places[i]];
 		uint32_t at = count;
 
-		if (p->mean_ticks <= 0 || p->kind == EVENT_CPU_SAMPLE)
+		if (p->recent_ticks <= 0 || p->device != device)
 			continue;
-		while (at > 0 && in->places[chosen[at - 1]].mean_ticks < p->mean_ticks)
+		while (at > 0 && in->places[chosen[at - 1]].recent_ticks < p->recent_ticks)
 			at--;
 		if (at == LIVE_PLACES)
 			continue;
@@ -167,19 +187,47 @@ static void copy_kind(uint8_t kind, char *out, size_t size)
 		strncpy(out, name, size - 1);
 }
 
-void inside_places_fill(struct live_inside *in, double elapsed_s, struct live_snapshot *s)
+static uint32_t fill_list(const struct live_inside *in, bool device, double span, struct live_place *list)
 {
 	uint16_t chosen[LIVE_PLACES];
+	uint32_t count = span > 0 ? choose(in, device, chosen) : 0;
 
-	fade(in, elapsed_s);
-	s->place_count = in->weight > 0 ? choose(in, chosen) : 0;
-	for (uint32_t i = 0; i < s->place_count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct inside_place *p = &in->places[chosen[i]];
-		struct live_place *out = &s->places[i];
 
-		inside_copy_name(in, p->name, out->name, sizeof out->name);
-		copy_kind(p->kind, out->kind, sizeof out->kind);
-		out->calls = p->mean_calls / in->weight;
-		out->share = p->mean_ticks / (in->weight * in->rate);
+		inside_copy_name(in, p->name, list[i].name, sizeof list[i].name);
+		copy_kind(p->kind, list[i].kind, sizeof list[i].kind);
+		list[i].calls = (double)p->recent_calls / span;
+		list[i].share = (double)p->recent_ticks / (span * in->rate);
 	}
+	return count;
+}
+
+/* Of the thread's time, by what it was. */
+static void fill_doing(struct live_inside *in, double span, struct live_doing *out)
+{
+	const struct inside_track *t = in->followed.track ? inside_track_by_id(in, in->followed.track - 1) : NULL;
+	double whole = span * in->rate;
+
+	if (!t || span <= 0)
+		return;
+	out->pid = t->pid;
+	out->tid = t->tid;
+	out->window_s = span;
+	out->input = out->operators = out->scopes = out->functions = 0;
+	for (uint32_t i = 0; i < in->used_place_count; i++) {
+		const struct inside_place *p = &in->places[in->used_places[i]];
+		double share = p->device || p->recent_ticks < 0 ? 0 : (double)p->recent_ticks / whole;
+
+		*(p->loader ? &out->input : p->kind == EVENT_OP ? &out->operators : p->kind == EVENT_SCOPE ? &out->scopes : &out->functions) += share;
+	}
+}
+
+void inside_places_fill(struct live_inside *in, double elapsed_s, struct live_snapshot *s)
+{
+	double span = turn(in, elapsed_s);
+
+	s->place_count = fill_list(in, false, span, s->places);
+	s->kernel_count = fill_list(in, true, span, s->kernels);
+	fill_doing(in, span, &s->doing);
 }

@@ -5,8 +5,10 @@
 #define LIVE_INSIDE_STATE_H
 
 #include "live/inside.h"
+#include "live/window.h"
 
 /* ---- Names: what each of them is, and how much time it took of late (inside_places.c) ---- */
+
 
 #define PLACES 8192u    /* a power of two; the least used make room for new ones */
 #define PLACE_WAYS 8u   /* where one may be */
@@ -20,6 +22,7 @@ enum inside_rank {
 	RANK_STEP,      /* a scope that is called a step */
 	RANK_PROFILER,
 	RANK_ASKED,
+	RANK_REPEATED,  /* of no name: operators or calls repeat (inside_repeats.c), the worst of all */
 };
 
 struct inside_place {
@@ -29,9 +32,11 @@ struct inside_place {
 	bool loader;    /* it waits for input */
 	bool request;   /* somebody else asks for it */
 	bool counts;    /* as a step, if it repeats */
+	bool device;    /* work of devices, not of a thread */
 	uint32_t calls; /* since the last snapshot */
-	int64_t ticks;  /* likewise; negative when more had been counted than there was */
-	double mean_ticks, mean_calls; /* that fade */
+	int64_t ticks;  /* likewise: of the thread that is followed, or of devices; negative when what it calls stands for more */
+	float slots_ticks[WINDOW_SLOTS], slots_calls[WINDOW_SLOTS];
+	float recent_ticks, recent_calls; /* of all slots */
 	uint64_t stem;  /* hash of the name without its number */
 };
 
@@ -46,10 +51,13 @@ struct inside_place {
 
 struct inside_open {
 	uint64_t begin;
-	uint64_t counted; /* up to here its time is in its place already */
+	uint64_t counted; /* up to here its wait is in the track's already */
 	uint32_t name;
 	uint16_t place;
+	uint16_t owner;  /* the place whose time it is: its own, or that of the operator that it is in */
+	uint16_t around; /* the owner of what it is in; PLACES: of nothing */
 	uint8_t kind;
+	bool whole;   /* an operator, or in one: what it calls is its own */
 	bool step;    /* it may be one, and has been told to its series */
 	float weight; /* how many times its own time it stands for */
 };
@@ -65,8 +73,18 @@ struct inside_track {
 	uint32_t task;       /* id plus one of the task that the thread last ran; 0: none */
 	uint64_t last_time;
 	int64_t loader_ticks; /* in all, that it waited for input */
+	float busy;      /* that anything was recorded of it: a share of the last snapshots, which fades */
+	uint64_t looked; /* when that was asked last */
 	bool has_loader;
 	bool makes_steps;
+};
+
+/* The thread whose time is divided among places. */
+struct inside_followed {
+	uint32_t track;   /* plus one; 0: none yet */
+	uint64_t counted; /* up to here its time is divided */
+	uint16_t owner, around; /* of what is open; PLACES: nothing is */
+	float weight;
 };
 
 /* ---- Steps (inside_steps.c) ---- */
@@ -88,16 +106,54 @@ struct inside_series {
 	bool many;          /* several threads or tasks make them */
 	bool inner, within; /* inside other scopes; inside operators */
 	bool dense;       /* it covers its thread's time */
+	bool partly;      /* operators tell it, and they are recorded for a part of the time */
 	uint32_t depth;
 	uint64_t count;   /* begins so far */
 	uint64_t ends;    /* likewise */
 	uint64_t last_time; /* of its newest event */
 	uint64_t begins[STEPS_KEPT + 1]; /* number n is at n % (STEPS_KEPT + 1) */
+	bool apart[STEPS_KEPT + 1];     /* between it and the one before it something was not recorded */
 	int64_t loader[STEPS_KEPT + 1]; /* what the thread had waited for input then */
 	uint64_t own[STEPS_KEPT + 1];   /* how long it took itself; 0: not known */
 };
 
 #define INSIDE_OWNER(thread, process, request) ((request) ? 0x80000000u | (process) : (thread))
+
+/* ---- Steps that nobody marks (inside_repeats.c) ---- */
+
+#define KEYS 256u
+#define KEY_WAYS 8u
+
+/* A name, or a name after another one, of those that the followed thread begins one after another. */
+struct inside_key {
+	uint64_t hash;    /* 0: free */
+	uint64_t begin;   /* of its newest, and the following were so then */
+	uint64_t sum;
+	uint32_t index, host, stretch;
+	bool first;       /* its newest is the first of its stretch */
+	uint32_t name;
+	uint64_t typical; /* what lies between two of them mostly: a sum of the names */
+	uint32_t votes, units, parts; /* for that; how many they are; how often the host takes part in it */
+	uint32_t segments, same;      /* between two, so far; that are typical.  They fade. */
+	double ticks, same_ticks, gaps; /* likewise: how long they take; how long nothing was open before */
+};
+
+struct inside_repeats {
+	bool calls;        /* not operators: there are none */
+	uint32_t level;    /* depth of these calls */
+	uint32_t depths[32]; /* calls by depth, that fade */
+	uint32_t seen;     /* calls since the level was looked at */
+	uint64_t sum;      /* of the names so far */
+	uint64_t end;      /* of the newest */
+	uint64_t begin;    /* of the first; 0: none */
+	uint64_t last;     /* of the newest */
+	uint32_t index, host, previous;
+	uint32_t stretch;  /* in which nothing is missing */
+	uint32_t distinct; /* stretches with a whole segment */
+	uint64_t chosen;   /* hash of a key; 0: none */
+	uint32_t chosen_stretch;
+	struct inside_key keys[KEYS];
+};
 
 /* The slices of a step, the longest of them. */
 struct inside_slices {
@@ -158,7 +214,9 @@ struct live_inside {
 	uint64_t last_fill;
 	uint64_t last_events, last_disk;
 	double disk_free_bytes, disk_free;
-	double weight;            /* seconds that mean_ticks is over */
+	struct inside_followed followed;
+	struct inside_repeats repeats;
+	struct window window;     /* of places */
 	struct {
 		uint32_t process; /* plus one */
 		float weight;
@@ -172,6 +230,7 @@ struct live_inside {
 };
 
 uint16_t inside_place(struct live_inside *in, uint32_t name, uint8_t kind);
+void inside_places_forget(struct live_inside *in); /* the time they took */
 void inside_places_fill(struct live_inside *in, double elapsed_s, struct live_snapshot *snapshot);
 
 void inside_hear(void *arg, const struct drain_run *run);
@@ -179,8 +238,22 @@ void inside_count_open(struct live_inside *in, uint64_t ticks);
 void inside_threads_fill(struct live_inside *in, struct live_snapshot *snapshot);
 struct inside_track *inside_track_by_id(struct live_inside *in, uint32_t id);
 
-/* A slice that may be a step begins or ends on the track. */
-void inside_step_begin(struct live_inside *in, struct inside_track *t, const struct inside_place *p, uint64_t time, uint32_t depth);
+/* Its time up to now goes to what was open; then something else is, on the track. */
+void inside_divide(struct live_inside *in, uint64_t time);
+void inside_divide_on(struct live_inside *in, const struct inside_track *t);
+bool inside_follow(struct live_inside *in, pid_t main); /* true: it is another one from now on */
+
+/* The followed thread begins or ends an operator that is in no other one, or a call that is in none. */
+void inside_repeats_begin(struct live_inside *in, struct inside_track *t, const struct inside_open *o, uint32_t depth);
+void inside_repeats_end(struct live_inside *in, uint64_t time);
+void inside_repeats_rest(struct live_inside *in); /* what comes does not follow what was */
+void inside_repeats_forget(struct live_inside *in);
+void inside_repeats_choose(struct live_inside *in);
+/* Why none repeat, for a person; "": it is too early to say. */
+void inside_repeats_trouble(const struct live_inside *in, uint64_t ticks, char *out, size_t size);
+
+/* A slice that may be a step begins or ends on the track.  apart: something before it was not recorded. */
+void inside_step_begin(struct live_inside *in, struct inside_track *t, const struct inside_place *p, uint64_t time, uint32_t depth, bool apart);
 void inside_step_end(struct live_inside *in, struct inside_track *t, const struct inside_place *p, uint64_t begin, uint64_t time);
 /* Any slice of the thread that makes steps has ended. */
 void inside_slice(struct live_inside *in, const struct inside_open *open, uint32_t depth, uint64_t end);

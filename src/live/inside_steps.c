@@ -5,9 +5,10 @@
  * by its thread.  The best series (inside.h says which) is what steps begin with.
  * A step lasts from one beginning to the next.  But where the slice covers less
  * than half of its thread's time, as when a server handles a request now and then,
- * the step is the slice itself.
+ * the step is the slice itself.  Where no scope tells, repetition may (inside_repeats.c).
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,7 +106,7 @@ static bool step_of(const struct live_inside *in, const struct inside_series *s,
 		*ret_waited = 0;
 		return s->own[at] > 0;
 	}
-	if (n + 1 >= s->count || s->begins[next] < s->begins[at])
+	if (n + 1 >= s->count || s->begins[next] < s->begins[at] || s->apart[next])
 		return false;
 	*ret_ticks = s->begins[next] - s->begins[at];
 	*ret_waited = s->loader[next] - s->loader[at];
@@ -123,7 +124,8 @@ static void count_newest(struct live_inside *in, const struct inside_series *s, 
 
 /* ---- As they come ------------------------------------------------------------- */
 
-void inside_step_begin(struct live_inside *in, struct inside_track *t, const struct inside_place *p, uint64_t time, uint32_t depth)
+void inside_step_begin(struct live_inside *in, struct inside_track *t, const struct inside_place *p, uint64_t time, uint32_t depth,
+		       bool apart)
 {
 	struct inside_series *s = find_series(in, t, p, true);
 	uint32_t at;
@@ -143,6 +145,8 @@ void inside_step_begin(struct live_inside *in, struct inside_track *t, const str
 	s->depth = depth;
 	at = place_in(s->count++);
 	s->begins[at] = time;
+	s->apart[at] = apart;
+	s->partly |= apart && s->count > 1;
 	s->loader[at] = t->loader_ticks;
 	s->own[at] = 0;
 	if (s != in->anchor)
@@ -150,6 +154,8 @@ void inside_step_begin(struct live_inside *in, struct inside_track *t, const str
 	if (!in->own) {
 		if (s->count > 1)
 			count_newest(in, s, s->count - 2);
+		if (apart)
+			in->slices_begin = 0;
 		finish_slices(in);
 	}
 	begin_slices(in, time);
@@ -271,34 +277,51 @@ static double coverage(const struct inside_series *s)
 	return last ? (double)sum / (double)last : 0;
 }
 
-/* The better the larger; 0: none. */
-static uint8_t tier_of(struct inside_series *s)
+enum tier {
+	TIER_NONE,
+	TIER_REPEATED,
+	TIER_WORK_AT_TIMES, /* it does not cover its thread's time */
+	TIER_STEP_AT_TIMES,
+	TIER_SCOPE,
+	TIER_WORK,
+	TIER_LOADER,
+	TIER_OPTIMIZER,
+	TIER_STEP,
+	TIER_PROFILER,
+	TIER_ASKED,
+};
+
+/* The better the larger. */
+static uint8_t tier_of(const struct live_inside *in, struct inside_series *s)
 {
 	double covered;
 
 	if (!s->used || s->count < STEPS_MIN)
-		return 0;
+		return TIER_NONE;
+	if (s->rank == RANK_REPEATED)
+		return s->stem == in->repeats.chosen ? TIER_REPEATED : TIER_NONE;
 	if (s->rank == RANK_ASKED || s->rank == RANK_PROFILER)
-		return s->rank == RANK_ASKED ? 9 : 8;
+		return s->rank == RANK_ASKED ? TIER_ASKED : TIER_PROFILER;
 	if (s->rank == RANK_OPTIMIZER)
-		return 6;
+		return TIER_OPTIMIZER;
 	if (s->rank == RANK_LOADER)
-		return 5;
+		return TIER_LOADER;
 	covered = s->ends >= STEPS_MIN ? coverage(s) : 0;
 	s->dense = covered >= DENSE || (s->dense && covered >= SPARSE);
 	if (s->within || (s->rank != RANK_STEP && s->inner))
-		return 0;
+		return TIER_NONE;
 	if (s->rank == RANK_STEP)
-		return s->dense ? 7 : 2;
+		return s->dense ? TIER_STEP : TIER_STEP_AT_TIMES;
 	if (s->rank == RANK_WORK)
-		return s->dense ? 4 : 1;
-	return s->dense ? 3 : 0;
+		return s->dense ? TIER_WORK : TIER_WORK_AT_TIMES;
+	return s->dense ? TIER_SCOPE : TIER_NONE;
 }
 
 /* The slice itself is the step, since most of the time there is none, or there are several at once. */
 static bool is_own(struct inside_series *s, uint8_t tier)
 {
-	return tier == 1 || tier == 2 || (tier > 0 && s->many) || (tier == 9 && s->request && coverage(s) < DENSE);
+	return tier == TIER_WORK_AT_TIMES || tier == TIER_STEP_AT_TIMES || (tier != TIER_NONE && s->many) ||
+	       (tier == TIER_ASKED && s->request && coverage(s) < DENSE);
 }
 
 static bool is_better(const struct inside_series *a, uint8_t tier, const struct inside_series *b, uint8_t tier_b)
@@ -353,10 +376,14 @@ static void choose_anchor(struct live_inside *in, uint64_t ticks, double median_
 	uint8_t best_tier = 0, tier;
 	bool silent = in->anchor && has_gone_silent(in, ticks, median_s);
 
+	if (in->anchor && in->anchor->rank == RANK_REPEATED && in->anchor->stem != in->repeats.chosen) {
+		in->anchor = NULL; /* a wrong step is worse than none */
+		silent = false;
+	}
 	for (uint32_t i = 0; i < SERIES; i++) {
 		struct inside_series *s = &in->series[i];
 
-		tier = tier_of(s);
+		tier = tier_of(in, s);
 		if (s == in->anchor)
 			in->tier = tier ? tier : in->tier;
 		if (tier && is_better(s, tier, best, best_tier) &&
@@ -388,6 +415,7 @@ static uint32_t step_times(const struct live_inside *in, double *times, double *
 	uint64_t ticks;
 	int64_t waited;
 
+	*ret_last = NAN;
 	for (uint64_t n = s->count > STEPS_KEPT + 1 ? s->count - STEPS_KEPT - 1 : 0; n < s->count && count < STEPS_KEPT; n++)
 		if (step_of(in, s, n, &ticks, &waited))
 			times[count++] = *ret_last = (double)ticks / in->rate;
@@ -420,6 +448,8 @@ static double rate_of(const struct live_inside *in, uint64_t ticks, double media
 			break;
 		n++;
 	}
+	if (s->partly) /* of some nobody knows */
+		return median_s > 0 ? 1 / median_s : 0;
 	if (n >= 3 && age > 0)
 		return age > RATE_S ? (double)n / RATE_S : (double)(n - 1) / age;
 	return since_s <= fmax(3 * median_s, RATE_S) && median_s > 0 ? 1 / fmax(median_s, since_s) : 0;
@@ -504,6 +534,23 @@ static void copy_stem(const struct live_inside *in, char *out, size_t size)
 	out[length] = '\0';
 }
 
+/* For a person, after "found by". */
+static const char *found_by(const struct live_inside *in)
+{
+	static const char *const words[] = {
+		[RANK_NONE] = "a scope that repeats",
+		[RANK_WORK] = "the name of a scope",
+		[RANK_LOADER] = "PyTorch's loader",
+		[RANK_OPTIMIZER] = "PyTorch's optimizer",
+		[RANK_STEP] = "the name of a scope",
+		[RANK_PROFILER] = "the marks of PyTorch's profiler",
+		[RANK_ASKED] = "the name that --step says",
+		[RANK_REPEATED] = "the repetition of operators",
+	};
+
+	return in->anchor->rank == RANK_REPEATED && in->repeats.calls ? "the repetition of calls" : words[in->anchor->rank];
+}
+
 static void fill_figures(struct live_inside *in, uint64_t ticks, struct live_steps *out)
 {
 	const struct inside_series *s = in->anchor;
@@ -517,7 +564,8 @@ static void fill_figures(struct live_inside *in, uint64_t ticks, struct live_ste
 	out->last_s = last;
 	out->median_s = count ? times[count / 2] : NAN;
 	out->p95_s = count ? times[(count * 95 - 1) / 100 < count ? (count * 95 - 1) / 100 : count - 1] : NAN;
-	out->since_s = fmax(0, (double)(int64_t)(ticks - s->begins[place_in(s->count - 1)]) / in->rate);
+	snprintf(out->found, sizeof out->found, "%s", found_by(in));
+	out->since_s = s->partly ? NAN : fmax(0, (double)(int64_t)(ticks - s->begins[place_in(s->count - 1)]) / in->rate);
 	out->begin_s = (double)((int64_t)s->begins[place_in(s->count - 1)] - in->options.start_ticks) / in->rate;
 	out->rate = rate_of(in, ticks, isnan(out->median_s) ? 0 : out->median_s, out->since_s);
 	out->input_wait = input_wait(in);
@@ -530,11 +578,14 @@ void inside_steps_fill(struct live_inside *in, uint64_t ticks, struct live_snaps
 
 	median = count ? times[count / 2] : 0;
 	in->open = count_open(in, s);
+	inside_repeats_choose(in);
 	choose_anchor(in, ticks, median);
 	s->steps.count = in->steps;
 	s->steps.sum_s = in->sum_s;
 	s->steps.input_sum_s = in->input_sum_s;
 	memcpy(s->steps.buckets, in->buckets, sizeof s->steps.buckets);
+	if (!in->anchor)
+		inside_repeats_trouble(in, ticks, s->steps.trouble, sizeof s->steps.trouble);
 	if (!in->anchor)
 		return;
 	fill_figures(in, ticks, &s->steps);

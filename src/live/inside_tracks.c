@@ -3,6 +3,10 @@
  *
  * Every begin and end carries its depth, so that a stack is right again with
  * the next event after some were lost.
+ *
+ * Of one thread, which is followed, all time is divided among places, each moment
+ * of it once: from event to event it is the innermost slice's that is open; but an
+ * operator has with it all that it calls, since it is what the program has asked for.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -102,13 +106,93 @@ static void hear_counter(struct live_inside *in, const struct inside_track *t, c
 		inside_counter(in, slot->name, slot->time, value);
 		return;
 	}
+	inside_repeats_rest(in);
 	in->operators[t->process % OPERATOR_PROCESSES].process = t->process + 1;
 	in->operators[t->process % OPERATOR_PROCESSES].weight = value >= 1 && value < 1e6 ? (float)value : 1;
 }
 
-static int64_t weighed(int64_t ticks, const struct inside_open *o)
+/* ---- The time of the thread that is followed -------------------------------------- */
+
+static bool is_followed(const struct live_inside *in, const struct inside_track *t)
 {
-	return o->weight > 1 ? (int64_t)((double)ticks * o->weight) : ticks;
+	return in->followed.track && t->thread + 1 == in->followed.track;
+}
+
+/* What an operator stands for besides itself is time in which what is around it seemed to do without. */
+static void add_time(struct live_inside *in, int64_t ticks)
+{
+	const struct inside_followed *f = &in->followed;
+	int64_t more = f->weight > 1 ? (int64_t)((double)ticks * ((double)f->weight - 1)) : 0;
+
+	if (f->owner >= PLACES)
+		return;
+	in->places[f->owner].ticks += ticks + more;
+	if (f->around < PLACES)
+		in->places[f->around].ticks -= more;
+}
+
+void inside_divide(struct live_inside *in, uint64_t time)
+{
+	if (time <= in->followed.counted)
+		return;
+	add_time(in, (int64_t)(time - in->followed.counted));
+	in->followed.counted = time;
+}
+
+void inside_divide_on(struct live_inside *in, const struct inside_track *t)
+{
+	const struct inside_open *o = t->size > 0 && t->size <= t->capacity ? &t->stack[t->size - 1] : NULL;
+	bool known = o && o->name && in->places[o->place].name == o->name;
+
+	in->followed.owner = known ? o->owner : PLACES;
+	in->followed.around = known ? o->around : PLACES;
+	in->followed.weight = known ? o->weight : 1;
+}
+
+/* Who had something open or has said anything since the last look is busy. */
+static void note_busy(struct inside_track *t)
+{
+	bool now = t->size > 0 || t->last_time > t->looked;
+
+	t->busy = 0.8f * t->busy + 0.2f * (float)now;
+	t->looked = t->last_time;
+}
+
+/* The better the larger; the one that is followed stays so until another one is clearly better. */
+static float follow_score(const struct live_inside *in, const struct inside_track *t, pid_t main)
+{
+	float score = t->busy + (is_followed(in, t) ? 0.2f : 0) + (t->tid && t->tid == main ? 0.5f : 0);
+
+	if (in->anchor && !in->anchor->many && in->anchor->track + 1 == t->id)
+		score += 2;
+	return t->busy > 0.02f ? score : 0;
+}
+
+static void follow(struct live_inside *in, const struct inside_track *t, uint64_t time)
+{
+	in->followed = (struct inside_followed){ .track = t->id, .counted = time };
+	inside_divide_on(in, t);
+	inside_places_forget(in);
+	inside_repeats_forget(in);
+}
+
+bool inside_follow(struct live_inside *in, pid_t main)
+{
+	const struct inside_track *best = NULL;
+
+	for (uint32_t i = 0; i < in->used_count; i++) {
+		struct inside_track *t = &in->tracks[in->used[i]];
+
+		if (t->kind != TRACK_THREAD)
+			continue;
+		note_busy(t);
+		if (follow_score(in, t, main) > (best ? follow_score(in, best, main) : 0))
+			best = t;
+	}
+	if (!best || is_followed(in, best))
+		return false;
+	follow(in, best, in->followed.counted > best->last_time ? in->followed.counted : best->last_time);
+	return true;
 }
 
 /* ---- The stack --------------------------------------------------------------- */
@@ -119,18 +203,17 @@ static void close_slice(struct live_inside *in, struct inside_track *t, uint32_t
 	struct inside_place *p = &in->places[o->place];
 
 	if (p->name == o->name && p->kind == o->kind) {
-		int64_t left = (int64_t)(time - o->counted);
-
-		if (depth == 0 || t->stack[depth - 1].name != o->name) /* or it is within itself */
-			p->ticks += weighed(left, o);
-		p->calls += (uint32_t)(o->weight + 0.5f);
+		if (is_followed(in, t))
+			p->calls += (uint32_t)(o->weight + 0.5f);
 		if (p->loader)
-			t->loader_ticks += left;
+			t->loader_ticks += (int64_t)(time - o->counted);
 		if (o->step)
 			inside_step_end(in, t, p, o->begin, time);
 	}
 	if (t->makes_steps)
 		inside_slice(in, o, depth, time);
+	if (in->followed.track == t->id && o->owner == o->place)
+		inside_repeats_end(in, time);
 }
 
 /* Slices whose ends were not seen. */
@@ -186,6 +269,25 @@ static bool is_within_itself(const struct live_inside *in, const struct inside_t
 	return false;
 }
 
+/* A wait for input is whole as well, though the program's own code may be in it. */
+static void set_owner(const struct live_inside *in, const struct inside_track *t, uint32_t depth)
+{
+	const struct inside_open *above = depth > 0 && t->stack[depth - 1].name ? &t->stack[depth - 1] : NULL;
+	struct inside_open *o = &t->stack[depth];
+	bool inner = above && above->whole;
+
+	o->whole = inner || o->kind == EVENT_OP || in->places[o->place].loader;
+	o->owner = inner ? above->owner : o->place;
+	o->around = inner ? above->around : above ? above->owner : PLACES;
+	o->weight = inner ? above->weight : o->weight;
+}
+
+/* Operators that are in no other one; calls, where there is none around them. */
+static bool may_repeat(const struct inside_open *o)
+{
+	return o->owner == o->place && (o->kind == EVENT_OP || o->kind == EVENT_CPU_CALL);
+}
+
 static void open_slice(struct live_inside *in, struct inside_track *t, const struct event_slot *slot)
 {
 	uint32_t depth = slot->depth;
@@ -200,19 +302,23 @@ static void open_slice(struct live_inside *in, struct inside_track *t, const str
 	if (!make_room(t, depth))
 		return;
 	o = &t->stack[depth];
-	*o = (struct inside_open){ slot->time, slot->time, slot->name, 0, slot->kind, false, 1 };
-	if (slot->kind == EVENT_OP)
-		o->weight = operator_weight(in, t->process);
+	*o = (struct inside_open){ .begin = slot->time, .counted = slot->time, .name = slot->name, .kind = slot->kind, .weight = 1,
+				   .owner = PLACES, .around = PLACES };
 	if (!slot->name)
 		return;
 	o->place = inside_place(in, slot->name, slot->kind);
 	p = &in->places[o->place];
+	if (slot->kind == EVENT_OP && !p->loader) /* waits for input are always there */
+		o->weight = operator_weight(in, t->process);
+	set_owner(in, t, depth);
+	if (in->followed.track == t->id && may_repeat(o) && !is_next_part(slot))
+		inside_repeats_begin(in, t, o, depth);
 	if (!p->counts || (p->rank == RANK_NONE && is_inner(t, depth)) || is_within_itself(in, t, p, depth))
 		return;
 	t->has_loader |= p->loader;
 	o->step = true;
 	if (!is_next_part(slot))
-		inside_step_begin(in, t, p, slot->time, depth);
+		inside_step_begin(in, t, p, slot->time, depth, false);
 }
 
 static void end_slice(struct live_inside *in, struct inside_track *t, const struct event_slot *slot)
@@ -233,20 +339,53 @@ static void end_slice(struct live_inside *in, struct inside_track *t, const stru
 
 /* ---- Events ------------------------------------------------------------------ */
 
-static void hear_complete(struct live_inside *in, const struct event_slot *slot)
+static struct inside_place *complete_place(struct live_inside *in, const struct event_slot *slot)
 {
-	struct inside_place *p;
+	if (EVENT_FLAGS_VALUE(slot->flags) != FIELD_DURATION || !slot->name || slot->kind == EVENT_LOST || slot->kind == EVENT_CPU_SAMPLE ||
+	    slot->value >= INT64_MAX / 4)
+		return NULL;
+	return &in->places[inside_place(in, slot->name, slot->kind)];
+}
 
-	if (EVENT_FLAGS_VALUE(slot->flags) != FIELD_DURATION || !slot->name || slot->kind == EVENT_LOST)
+static void hear_work(struct live_inside *in, const struct event_slot *slot)
+{
+	struct inside_place *p = complete_place(in, slot);
+
+	if (!p)
 		return;
-	p = &in->places[inside_place(in, slot->name, slot->kind)];
+	p->device = true;
 	p->calls++;
-	if (slot->value < INT64_MAX / 4)
-		p->ticks += (int64_t)slot->value;
+	p->ticks += (int64_t)slot->value;
+}
+
+/* What is told when it has ended: its time is in that of what was open meanwhile, unless that is an operator's.  Of what has not been
+ * divided yet it is what comes first. */
+static void hear_complete(struct live_inside *in, const struct inside_track *t, const struct event_slot *slot)
+{
+	const struct inside_followed *f = &in->followed;
+	const struct inside_open *o = t->size > 0 && t->size <= t->capacity ? &t->stack[t->size - 1] : NULL;
+	struct inside_place *p = is_followed(in, t) ? complete_place(in, slot) : NULL;
+	uint64_t end = slot->time + slot->value;
+
+	if (!p)
+		return;
+	p->calls++;
+	if ((o && o->name && o->whole) || end <= f->counted)
+		return;
+	inside_divide(in, slot->time);
+	p->ticks += (int64_t)(end - f->counted);
+	in->followed.counted = end;
 }
 
 static void hear_event(struct live_inside *in, struct inside_track *t, const struct event_slot *slot)
 {
+	bool followed;
+
+	if (!in->followed.track && t->kind == TRACK_THREAD)
+		follow(in, t, slot->time);
+	followed = is_followed(in, t) && EVENT_FLAGS_PHASE(slot->flags) != PHASE_COMPLETE;
+	if (followed)
+		inside_divide(in, slot->time);
 	switch (EVENT_FLAGS_PHASE(slot->flags)) {
 	case PHASE_BEGIN:
 		open_slice(in, t, slot);
@@ -255,7 +394,7 @@ static void hear_event(struct live_inside *in, struct inside_track *t, const str
 		end_slice(in, t, slot);
 		break;
 	case PHASE_COMPLETE:
-		hear_complete(in, slot);
+		hear_complete(in, t, slot);
 		return; /* its time is its beginning */
 	default:
 		if (slot->kind == EVENT_COUNTER)
@@ -268,6 +407,8 @@ static void hear_event(struct live_inside *in, struct inside_track *t, const str
 		}
 	}
 	t->last_time = slot->time;
+	if (followed)
+		inside_divide_on(in, t);
 }
 
 /* The duration of device work is in a continuation slot: its own slot names the stream. */
@@ -291,7 +432,7 @@ static void hear_told(struct live_inside *in, const struct event_slot *slot)
 		return;
 	whole.value = told_duration(slot);
 	whole.flags |= FIELD_DURATION;
-	hear_complete(in, &whole);
+	hear_work(in, &whole);
 }
 
 static void remember_task(struct live_inside *in, const struct drain_run *run)
@@ -323,9 +464,10 @@ void inside_hear(void *arg, const struct drain_run *run)
 
 /* ---- The snapshot ------------------------------------------------------------ */
 
-/* What is open takes time, too.  Should it turn out to have ended before, the end takes back what was too much. */
+/* What is open takes time, too.  Should a wait turn out to have ended before, the end takes back what was too much. */
 void inside_count_open(struct live_inside *in, uint64_t ticks)
 {
+	inside_divide(in, ticks);
 	for (uint32_t i = 0; i < in->used_count; i++) {
 		struct inside_track *t = &in->tracks[in->used[i]];
 		uint32_t size = t->size < COUNT_DEPTH ? t->size : COUNT_DEPTH;
@@ -337,8 +479,6 @@ void inside_count_open(struct live_inside *in, uint64_t ticks)
 
 			if (!o->name || p->name != o->name || p->kind != o->kind || more <= 0)
 				continue;
-			if (d == 0 || t->stack[d - 1].name != o->name)
-				p->ticks += weighed(more, o);
 			if (p->loader)
 				t->loader_ticks += more;
 			o->counted = ticks;

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "live/alert_track.h"
+#include "live/doing.h"
 #include "live/inside.h"
 #include "live/lines.h"
 #include "live/outside.h"
@@ -38,6 +39,7 @@ struct live {
 	struct live_actions *actions;
 	struct live_outside *outside; /* NULL: nobody looks from outside */
 	struct live_inside *inside;   /* NULL: nothing is recorded */
+	struct doing doing;
 	struct live_alert_track track;
 	const struct target *target;  /* NULL: not a child of ours */
 	pid_t pid;
@@ -192,6 +194,7 @@ static void fill(struct live *live, int64_t now)
 		live_inside_fill(live->inside, clock_ticks(live->clock), s);
 	if (live->target)
 		s->state = live->target->stopped ? LIVE_STOPPED : LIVE_RUNNING;
+	doing_fill(&live->doing, s);
 	s->asleep_s = (double)(asleep_ns() - live->asleep_ns) / 1e9; /* after the ticks, which may have it in them */
 	live->last_ns = now;
 }

@@ -157,6 +157,8 @@ NAMES(thread) = {
 NAMES(steps) = {
 	FIELD(steps, known, LIVE_BOOL),
 	FIELD(steps, name, LIVE_STRING),
+	FIELD(steps, found, LIVE_STRING),
+	FIELD(steps, trouble, LIVE_STRING),
 	FIELD(steps, count, LIVE_U64),
 	FIELD(steps, last_s, LIVE_NUMBER),
 	FIELD(steps, median_s, LIVE_NUMBER),
@@ -171,6 +173,23 @@ NAMES(steps) = {
 	FIELD(steps, idle, LIVE_BOOL),
 	FIELD(steps, sum_s, LIVE_NUMBER),
 	FIELD(steps, input_sum_s, LIVE_NUMBER),
+	END,
+};
+
+NAMES(doing) = {
+	FIELD(doing, pid, LIVE_I32),
+	FIELD(doing, tid, LIVE_I32),
+	FIELD(doing, thread, LIVE_STRING),
+	FIELD(doing, window_s, LIVE_NUMBER),
+	FIELD(doing, input, LIVE_NUMBER),
+	FIELD(doing, operators, LIVE_NUMBER),
+	FIELD(doing, scopes, LIVE_NUMBER),
+	FIELD(doing, functions, LIVE_NUMBER),
+	FIELD(doing, running, LIVE_NUMBER),
+	FIELD(doing, queueing, LIVE_NUMBER),
+	FIELD(doing, waiting, LIVE_NUMBER),
+	FIELD(doing, most, LIVE_STRING),
+	FIELD(doing, text, LIVE_STRING),
 	END,
 };
 
@@ -245,7 +264,9 @@ const struct live_group live_groups[] = {
 	LIST("threads", "", thread_names, threads, thread_count, LIVE_THREADS),
 	ONE(steps, steps_names),
 	LIST("slices", "", slice_names, slices, slice_count, LIVE_SLICES),
+	ONE(doing, doing_names),
 	LIST("places", "", place_names, places, place_count, LIVE_PLACES),
+	LIST("kernels", "", place_names, kernels, kernel_count, LIVE_PLACES),
 	LIST("counters", "", counter_names, counters, counter_count, LIVE_COUNTERS),
 	ONE(events, events_names),
 	LIST("alerts", "", alert_names, alerts, alert_count, LIVE_ALERTS),

@@ -19,7 +19,8 @@ static const struct list {
 	size_t begin, size, item, count; /* count: where it is */
 } lists[] = {
 	LIST(gpus, gpu_count),     LIST(processes, process_count), LIST(threads, thread_count),
-	LIST(slices, slice_count), LIST(places, place_count),      LIST(counters, counter_count),
+	LIST(slices, slice_count), LIST(places, place_count),      LIST(kernels, kernel_count),
+	LIST(counters, counter_count),
 	LIST(told, told_count),    LIST(alerts, alert_count),
 };
 #define LISTS (sizeof lists / sizeof lists[0])
@@ -59,6 +60,8 @@ static void set_unknown(struct live_snapshot *s)
 	s->steps.last_s = s->steps.median_s = s->steps.p95_s = s->steps.rate = NAN;
 	s->steps.since_s = s->steps.input_wait = s->steps.begin_s = NAN;
 	s->steps.quiet_s = NAN;
+	s->doing.window_s = s->doing.input = s->doing.operators = s->doing.scopes = s->doing.functions = NAN;
+	s->doing.running = s->doing.queueing = s->doing.waiting = NAN;
 	s->events.rate = s->events.disk_free_bytes = s->events.disk_free = NAN;
 }
 

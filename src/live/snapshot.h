@@ -123,12 +123,24 @@ struct live_thread {
 	uint32_t depth;     /* of scopes and operators that are open */
 };
 
-/* Where steps took their time, of late: scopes and operators, by name. */
+/* Where the time of one thread went of late (live_doing), each moment of it once; or that of devices. */
 struct live_place {
 	char name[LIVE_NAME];
-	char kind[16]; /* "scope", "op", "runtime_call", "gpu_kernel", ... */
+	char kind[16]; /* "scope", "op", "cpu_call", "gpu_kernel", ...; "unrecorded": what it did while nothing was recorded of it */
 	double calls;  /* a second */
-	double share;  /* of the time of one thread, itself and what is in it */
+	double share;  /* of the thread's time: an operator with all that it calls, anything else without what is in it */
+};
+
+/* What the program does: how one thread has spent the last seconds.  It is the thread that makes steps, else the main one, else the one
+ * of which most is recorded.  Shares are of these seconds; NAN: not known. */
+struct live_doing {
+	pid_t pid, tid;
+	char thread[48];     /* "the main thread" */
+	double window_s;     /* how long these seconds are */
+	double input, operators, scopes, functions; /* recorded: of its waits for input, operators with all in them, the rest of scopes, ... */
+	double running, queueing, waiting; /* of what is not */
+	char most[LIVE_NAME]; /* the place with the largest share */
+	char text[LIVE_TEXT]; /* all that as a sentence; it says so when nothing can be said */
 };
 
 /* What the program counts or measures itself, as it last said: of all its processes, the newest, by name. */
@@ -140,6 +152,8 @@ struct live_counter {
 struct live_steps {
 	bool known;
 	char name[LIVE_NAME]; /* what is taken for the beginning of a step */
+	char found[48];       /* how it was found */
+	char trouble[LIVE_TEXT]; /* why there are no steps, and what to do; "": there are, or it is too early to say */
 	uint64_t count;
 	double last_s, median_s, p95_s; /* of the last hundred, at most */
 	double rate;          /* a second */
@@ -233,8 +247,11 @@ struct live_snapshot {
 	struct live_steps steps;
 	uint32_t slice_count, slices_left_out; /* the longest are kept */
 	struct live_slice slices[LIVE_SLICES];
+	struct live_doing doing;
 	uint32_t place_count;
 	struct live_place places[LIVE_PLACES]; /* by share */
+	uint32_t kernel_count;
+	struct live_place kernels[LIVE_PLACES]; /* work of devices, likewise; of the same seconds, all streams together */
 	uint32_t counter_count;
 	struct live_counter counters[LIVE_COUNTERS]; /* those that were last heard of, in the order of their beginnings */
 	struct live_events events;

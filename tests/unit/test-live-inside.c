@@ -169,6 +169,24 @@ static void open_scopes_are_shown(void **state)
 	assert_string_equal(snapshot.threads[0].scope, "");
 }
 
+/* The counter of a process that records operators for a part of the time. */
+static void weigh_inside(double weight, uint32_t depth)
+{
+	uint32_t id = name_intern(names, &memory->process, "inferscope.operators", strlen("inferscope.operators"));
+	uint64_t bits;
+
+	memcpy(&bits, &weight, sizeof bits);
+	assert_true(thread->cursor != thread->end || ring_producer_refill(thread));
+	ring_slot_write(thread->cursor, now, bits, ring_word_names(id, 0),
+			ring_word_rest(3, depth, EVENT_COUNTER, 0, EVENT_FLAGS(PHASE_INSTANT, FIELD_VALUE, 0) | EVENT_FLAG_THREAD));
+	ring_publish(thread, 1);
+}
+
+static void weigh(double weight)
+{
+	weigh_inside(weight, 0);
+}
+
 static void places_have_their_share(void **state)
 {
 	(void)state;
@@ -186,24 +204,15 @@ static void places_have_their_share(void **state)
 	NEAR(place("aten::mm")->calls, 100, 5);
 	assert_string_equal(place("aten::mm")->kind, "op");
 	NEAR(place("write")->share, 0.3, 0.01);
-	NEAR(place("main loop")->share, 1, 0.01);
-	assert_string_equal(snapshot.places[0].name, "main loop");
+	NEAR(place("main loop")->share, 0.1, 0.01); /* what is left of it: each moment is one place's */
+	assert_string_equal(snapshot.places[0].name, "aten::mm");
+	NEAR(snapshot.doing.operators, 0.6, 0.01);
+	NEAR(snapshot.doing.scopes, 0.4, 0.01);
+	assert_int_equal(snapshot.doing.tid, getpid());
 	now += 20000 * MS; /* what was is forgotten */
 	look();
-	NEAR(place("aten::mm")->share, 0, 0.02);
-}
-
-/* The counter of a process that records operators for a part of the time. */
-static void weigh(double weight)
-{
-	uint32_t id = name_intern(names, &memory->process, "inferscope.operators", strlen("inferscope.operators"));
-	uint64_t bits;
-
-	memcpy(&bits, &weight, sizeof bits);
-	assert_true(thread->cursor != thread->end || ring_producer_refill(thread));
-	ring_slot_write(thread->cursor, now, bits, ring_word_names(id, 0),
-			ring_word_rest(3, 0, EVENT_COUNTER, 0, EVENT_FLAGS(PHASE_INSTANT, FIELD_VALUE, 0) | EVENT_FLAG_THREAD));
-	ring_publish(thread, 1);
+	assert_null(place("aten::mm"));
+	NEAR(place("main loop")->share, 1, 0.01);
 }
 
 /* Of ten milliseconds six are an operator's, but of four of them only one is seen. */
@@ -230,6 +239,68 @@ static void operators_of_a_part_of_the_time(void **state)
 	slice(EVENT_OP, "aten::add", 0, 1000);
 	look();
 	NEAR(place("aten::add")->share, 1.0 / 4, 0.05);
+}
+
+static double all_shares(void)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < snapshot.place_count; i++)
+		sum += snapshot.places[i].share;
+	return sum;
+}
+
+/* What an operator calls is its own, be it operators or scopes of a library; a wait for input is one, whatever the program does in it. */
+static void each_moment_is_one_place(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 400; i++) {
+		begin(EVENT_SCOPE, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0);
+		slice(EVENT_OP, "aten::stack", 1, 2);
+		finish(EVENT_SCOPE, 0);
+		begin(EVENT_CPU_CALL, "Net.forward", 0);
+		begin(EVENT_OP, "aten::conv2d", 1);
+		begin(EVENT_OP, "aten::convolution", 2);
+		slice(EVENT_SCOPE, "reorder", 3, 1);
+		slice(EVENT_SCOPE, "convolution", 3, 3);
+		finish(EVENT_OP, 2);
+		now += 1 * MS;
+		finish(EVENT_OP, 1);
+		now += 2 * MS;
+		finish(EVENT_CPU_CALL, 0);
+		now += 1 * MS;
+		look();
+	}
+	NEAR(place("aten::conv2d")->share, 0.5, 0.01);
+	NEAR(place("Net.forward")->share, 0.2, 0.01);
+	NEAR(place("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")->share, 0.2, 0.01);
+	assert_null(place("aten::convolution"));
+	assert_null(place("convolution"));
+	NEAR(all_shares(), 0.9, 0.01);
+	NEAR(snapshot.doing.input, 0.2, 0.01);
+	NEAR(snapshot.doing.operators, 0.5, 0.01);
+	NEAR(snapshot.doing.functions, 0.2, 0.01);
+}
+
+/* Operators stand for four times their own time, which the scope around them seems to have had. */
+static void a_part_of_the_time_is_taken_from_what_is_around(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	begin(EVENT_SCOPE, "serve", 0);
+	for (int i = 0; i < 400; i++) {
+		weigh_inside(i % 4 == 0 ? 4 : 0, 1);
+		if (i % 4 == 0)
+			slice(EVENT_OP, "aten::mm", 1, 6);
+		else
+			now += 6 * MS;
+		now += 4 * MS;
+		if (i % 40 == 39)
+			look();
+	}
+	NEAR(place("aten::mm")->share, 0.6, 0.01);
+	NEAR(place("serve")->share, 0.4, 0.01);
 }
 
 static void many_names_do_no_harm(void **state)
@@ -451,6 +522,224 @@ static void nonsense_does_no_harm(void **state)
 	assert_true(snapshot.thread_count == 1);
 }
 
+/* ---- Steps that nobody marks --------------------------------------------------- */
+
+static void op(const char *text, double ms)
+{
+	slice(EVENT_OP, text, 0, ms);
+}
+
+/* A model of layers that are alike: 20 ms. */
+static void run_model(int layers, bool asks)
+{
+	op("aten::embedding", 1);
+	for (int i = 0; i < layers; i++) {
+		op("aten::layer_norm", 0.5);
+		op("aten::linear", 1);
+		op("aten::gelu", 0.5);
+	}
+	op("aten::softmax", 19 - 2 * layers - (asks ? 0.5 : 0));
+	if (asks)
+		op("aten::item", 0.5);
+}
+
+static void operators_that_repeat_are_steps(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 100; i++) {
+		op("aten::rand", 1);
+		op("aten::conv2d", 8);
+		op("aten::relu", 1);
+		op("aten::conv2d", 8);
+		op("aten::relu", 1);
+		op("aten::item", 0);
+		now += (i % 20 == 0 ? 11 : 1) * MS;
+		if (i % 10 == 0)
+			look();
+	}
+	look();
+	assert_true(snapshot.steps.known);
+	assert_string_equal(snapshot.steps.found, "the repetition of operators");
+	assert_string_equal(snapshot.steps.name, "aten::rand"); /* after most time of which nothing is known */
+	NEAR(snapshot.steps.median_s, 0.02, 1e-6);
+	NEAR(snapshot.steps.p95_s, 0.02, 0.0101);
+	NEAR(snapshot.steps.rate, 48, 3);
+	assert_string_equal(snapshot.steps.trouble, "");
+	assert_non_null(shown("aten::conv2d"));
+	for (int i = 0; i < 400; i++) { /* and then something else, in no order */
+		static const char *const several[] = { "aten::add", "aten::mul", "aten::sub", "aten::div", "aten::neg" };
+
+		op(several[(i * i + i / 7) % 5], 30 + i % 3);
+		if (i % 10 == 0)
+			look();
+	}
+	look();
+	assert_false(snapshot.steps.known);
+	assert_memory_equal(snapshot.steps.trouble, "cannot tell the steps apart: the operators do not come", 54);
+	assert_non_null(strstr(snapshot.steps.trouble, "--step NAME"));
+}
+
+static void layers_are_no_steps(void **state)
+{
+	(void)state;
+	for (int asks = 0; asks < 2; asks++) {
+		start_for(NULL);
+		for (int i = 0; i < 100; i++) {
+			run_model(8, asks != 0);
+			look();
+			if (snapshot.steps.known)
+				NEAR(snapshot.steps.median_s, 0.02, 1e-6);
+		}
+		assert_true(snapshot.steps.known);
+		if (!asks)
+			end(NULL);
+	}
+}
+
+/* What is done at every tenth step is no reason to call ten of them one. */
+static void steps_of_which_some_do_more_are_steps(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 200; i++) {
+		run_model(4, true);
+		if (i % 12 == 11)
+			op("aten::mean", 2);
+		look();
+	}
+	assert_true(snapshot.steps.known);
+	NEAR(snapshot.steps.median_s, 0.02, 1e-6);
+}
+
+/* What comes a thousand times in a step is none, though the step itself has not been seen often enough. */
+static void a_loop_within_a_step_is_none(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 4; i++) {
+		for (int k = 0; k < 1000; k++) {
+			op("aten::lstm_cell", 2);
+			op("aten::cat", 1);
+			if (k % 100 == 99)
+				look();
+			if (i > 0)
+				assert_false(snapshot.steps.known);
+		}
+		op("aten::item", 1);
+		look();
+	}
+}
+
+static void one_operator_is_no_step(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 2000; i++) {
+		op("aten::mm", 10);
+		if (i % 50 == 49)
+			look();
+		assert_false(snapshot.steps.known);
+	}
+	assert_memory_equal(snapshot.steps.trouble, "cannot tell the steps apart: the same operator comes again and again", 68);
+}
+
+/* Of a hundred and seven milliseconds operators are recorded for fifty, which begin and end within a step of ten. */
+static void steps_are_found_in_a_part_of_the_time(void **state)
+{
+	static const char *const several[] = { "aten::rand", "aten::conv2d", "aten::linear", "aten::item" };
+	bool records = true;
+	int ms = 0;
+
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 2000; i++, ms += i % 4 ? 2 : 4) {
+		bool due = ms % 107 < 50;
+
+		if (due != records)
+			weigh(due ? 2 : 0);
+		records = due;
+		if (records)
+			op(several[i % 4], i % 4 == 3 ? 4 : 2);
+		else
+			now += (i % 4 == 3 ? 4 : 2) * MS;
+		if (i % 100 == 99)
+			look();
+	}
+	assert_true(snapshot.steps.known);
+	NEAR(snapshot.steps.median_s, 0.01, 1e-6);
+	NEAR(snapshot.steps.p95_s, 0.01, 1e-6);
+	NEAR(snapshot.steps.rate, 100, 1);
+	assert_true(isnan(snapshot.steps.since_s)); /* nobody knows */
+	assert_in_range(snapshot.steps.count, 50, 250);
+}
+
+static void steps_longer_than_what_is_recorded_are_not_found(void **state)
+{
+	static char several[64][8];
+
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 64; i++)
+		snprintf(several[i], sizeof several[i], "op%d", i);
+	for (int i = 0; i < 3000; i++) {
+		if (i % 50 == 0 || i % 50 == 10)
+			weigh(i % 50 == 0 ? 5 : 0);
+		if (i % 50 < 10)
+			op(several[i % 64], 5);
+		else
+			now += 5 * MS;
+		if (i % 100 == 99)
+			look();
+	}
+	assert_false(snapshot.steps.known);
+	assert_memory_equal(snapshot.steps.trouble, "cannot tell the steps apart: one has more operators than are recorded at a time", 78);
+}
+
+/* The outermost that repeat, whatever they call. */
+static void calls_that_repeat_are_steps(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	begin(EVENT_CPU_CALL, "main.<module>", 0);
+	begin(EVENT_CPU_CALL, "main.setup", 1);
+	for (int i = 0; i < 300; i++)
+		slice(EVENT_CPU_CALL, "main.parse", 2, 1);
+	finish(EVENT_CPU_CALL, 1);
+	begin(EVENT_CPU_CALL, "main.train", 1);
+	for (int i = 0; i < 200; i++) {
+		slice(EVENT_CPU_CALL, "main.load", 2, 4);
+		begin(EVENT_CPU_CALL, "main.compute", 2);
+		for (int k = 0; k < 10; k++)
+			slice(EVENT_CPU_CALL, "main.row", 3, 1.5);
+		finish(EVENT_CPU_CALL, 2);
+		now += 1 * MS;
+		look();
+	}
+	assert_true(snapshot.steps.known);
+	assert_string_equal(snapshot.steps.found, "the repetition of calls");
+	assert_string_equal(snapshot.steps.name, "main.load");
+	NEAR(snapshot.steps.median_s, 0.02, 1e-6);
+}
+
+/* A mark is better than what repeats. */
+static void marks_beat_repetition(void **state)
+{
+	(void)state;
+	start_for(NULL);
+	for (int i = 0; i < 100; i++) {
+		run_model(4, true);
+		run_model(4, true);
+		if (i >= 50)
+			slice(EVENT_SCOPE, "Optimizer.step#SGD.step", 0, 0);
+		look();
+		if (i == 49)
+			assert_string_equal(snapshot.steps.found, "the repetition of operators");
+	}
+	assert_string_equal(snapshot.steps.found, "PyTorch's optimizer");
+	NEAR(snapshot.steps.median_s, 0.04, 1e-6);
+}
+
 static void count(const char *text, double value)
 {
 	uint32_t id = name_intern(names, &memory->process, text, strlen(text));
@@ -644,6 +933,17 @@ int main(void)
 		cmocka_unit_test_teardown(a_loop_that_waits_between_steps_is_not_idle, end),
 		cmocka_unit_test_teardown(the_longest_slices_are_kept, end),
 		cmocka_unit_test_teardown(nonsense_does_no_harm, end),
+		cmocka_unit_test_teardown(each_moment_is_one_place, end),
+		cmocka_unit_test_teardown(a_part_of_the_time_is_taken_from_what_is_around, end),
+		cmocka_unit_test_teardown(operators_that_repeat_are_steps, end),
+		cmocka_unit_test_teardown(layers_are_no_steps, end),
+		cmocka_unit_test_teardown(steps_of_which_some_do_more_are_steps, end),
+		cmocka_unit_test_teardown(a_loop_within_a_step_is_none, end),
+		cmocka_unit_test_teardown(one_operator_is_no_step, end),
+		cmocka_unit_test_teardown(steps_are_found_in_a_part_of_the_time, end),
+		cmocka_unit_test_teardown(steps_longer_than_what_is_recorded_are_not_found, end),
+		cmocka_unit_test_teardown(calls_that_repeat_are_steps, end),
+		cmocka_unit_test_teardown(marks_beat_repetition, end),
 		cmocka_unit_test_teardown(counters_of_the_program_are_there, end),
 		cmocka_unit_test_teardown(alerts_of_the_program_are_heard, end),
 		cmocka_unit_test_teardown(what_cannot_be_written_is_lost, end),
