@@ -92,6 +92,35 @@ int file_write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
+static bool is_refusal(int code)
+{
+	return code == EINVAL || code == EROFS || code == ENOSYS || code == EOPNOTSUPP || code == EPERM || code == EACCES;
+}
+
+int file_sync(int fd)
+{
+	int rc;
+
+	do
+		rc = fsync(fd) == 0 ? 0 : -errno;
+	while (rc == -EINTR);
+	return is_refusal(-rc) ? 0 : rc;
+}
+
+int file_sync_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash ? strndup(path, slash > path ? (size_t)(slash - path) : 1) : strdup(".");
+	int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1, rc = 0;
+
+	free(folder);
+	if (fd < 0)
+		return 0; /* one may write to it without being allowed to read it */
+	rc = file_sync(fd);
+	close(fd);
+	return rc;
+}
+
 static bool written_in_place(const char *path)
 {
 	struct stat st;

@@ -27,6 +27,11 @@ int file_read_whole(const char *path, size_t limit, struct buffer *buf);
 /* Goes on after short writes and EINTR. */
 int file_write_all(int fd, const void *data, size_t size);
 
+/* Returns when what was written to the file is on the disk, so that a power cut does not take it; _folder() the same of the names of
+ * the files beside `path`.  A file system that has no such thing to offer is no failure; one that could not write is. */
+int file_sync(int fd);
+int file_sync_folder(const char *path);
+
 /* A regular file of that name gets the name PATH.old as well, in place of one that had it; it keeps its own until that is given to
  * another, where links are possible.  *ret_kept says whether there was one, and may be NULL. */
 int file_keep_older(const char *path, bool *ret_kept, struct error *err);

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 static int make_absolute(char *ret, const char *path, struct error *err)
 {
 	char cwd[RECORDING_PATH_MAX];
@@ -137,13 +139,15 @@ int trace_file_publish(const struct trace_file *file, unsigned number, bool *ret
 {
 	char from[RECORDING_PATH_MAX + 16], old[RECORDING_PATH_MAX + 8];
 	struct stat st;
+	int rc;
 
 	trace_file_segment_path(file, number, from, sizeof from);
 	snprintf(old, sizeof old, "%s.old", file->path);
 	*ret_kept_old = stat(file->path, &st) == 0 && S_ISREG(st.st_mode) && rename(file->path, old) == 0;
 	if (rename(from, file->path) != 0)
 		return error_errno(err, -errno, "cannot rename %s to %s", from, file->path);
-	return 0;
+	rc = file_sync_folder(file->path);
+	return rc ? error_errno(err, rc, "cannot get the name of %s onto the disk", file->path) : 0;
 }
 
 void trace_file_remove(const struct trace_file *file)

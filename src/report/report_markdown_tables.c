@@ -186,7 +186,7 @@ static void put_threads(struct markdown *m, const struct analysis *a)
 {
 	size_t shown = a->thread_count < ROWS ? a->thread_count : ROWS;
 
-	if (shown == 0 || a->barren)
+	if (shown == 0 || a->ran_nothing)
 		return;
 	fold(m, "Threads", shown, a->thread_count);
 	markdown_put(m, "| thread | name | busy ms | functions | operators | scopes | runtime | waiting | other |\n"

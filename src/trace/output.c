@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include "base/crc32.h"
+#include "base/file.h"
 
 #define END_ROOM (64u << 10)   /* for the end of a file, besides its index */
 #define COPY_CHUNK (32u << 10) /* several times in that */
@@ -178,6 +180,7 @@ int output_finish(struct output *o, struct output_file *file, struct error *err)
 	rc = output_write(o, file, block, file->index.data, file->index.size, err);
 	if (rc)
 		return rc;
+	file->index_at = offset;
 	memcpy(trailer, SBT_TRAILER_MAGIC, 8);
 	put64(trailer + 8, offset);
 	put64(trailer + 16, file->size + SBT_TRAILER);
@@ -185,6 +188,26 @@ int output_finish(struct output *o, struct output_file *file, struct error *err)
 	rc = append(file, trailer, sizeof trailer, err);
 	(void)!ftruncate(file->fd, (off_t)file->size);
 	return rc;
+}
+
+void output_reopen(struct output *o, struct output_file *file)
+{
+	if (file->index_at == 0)
+		return;
+	(void)!ftruncate(file->fd, (off_t)file->index_at);
+	file->size = file->index_at;
+	file->index.size -= SBT_INDEX_RECORD; /* that of the index block itself */
+	file->index_at = 0;
+	o->sequence--;
+}
+
+/* A file without a name is nobody's after a power cut, whatever is on the disk. */
+int output_sync(const struct output_file *file, struct error *err)
+{
+	struct stat st;
+	int rc = fstat(file->fd, &st) == 0 && st.st_nlink == 0 ? 0 : file_sync(file->fd);
+
+	return rc ? error_errno(err, rc, "cannot get the trace file onto the disk") : 0;
 }
 
 /* Appends a piece of another file that ends at `end` there.  Where there is no room for it, what has been copied goes from there. */

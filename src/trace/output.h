@@ -28,6 +28,7 @@ struct output {
 struct output_file {
 	int fd;
 	uint64_t size;
+	uint64_t index_at;   /* where the index block is; 0: there is none */
 	bool ending;         /* what follows is the end, which may use the room that was kept for it */
 	struct buffer index; /* records as in section 7 */
 };
@@ -43,8 +44,12 @@ void output_file_release(struct output_file *file);
  * to where it was. */
 int output_write(struct output *o, struct output_file *file, struct sbt_block block, const void *payload, size_t size,
 		 struct error *err);
-/* Index block and trailer; gives back the room that was not needed.  Nothing may be appended afterwards. */
+/* Index block and trailer; gives back the room that was not needed.  Nothing may be appended afterwards, unless both are taken away
+ * again. */
 int output_finish(struct output *o, struct output_file *file, struct error *err);
+void output_reopen(struct output *o, struct output_file *file);
+/* Returns when all of it is on the disk. */
+int output_sync(const struct output_file *file, struct error *err);
 /* Appends the blocks of another file, which is used up by it where the disk has no room for both. */
 int output_join(struct output_file *file, const struct output_file *other, struct error *err);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/msgpack.h"
 #include "trace/writer_state.h"
 
 static void file_free(struct trace_file *f)
@@ -134,15 +135,61 @@ int segments_rotate(struct trace_writer *w, struct error *err)
 	return 0;
 }
 
+/* A segment goes when what was copied of it is on the disk. */
+static int join_next(struct trace_writer *w, struct error *err)
+{
+	int rc = output_join(&w->files[0]->out, &w->files[1]->out, err);
+
+	rc = rc ? rc : output_sync(&w->files[0]->out, err);
+	if (rc == 0)
+		forget_file(w, 1);
+	return rc;
+}
+
+static int finish_and_sync(struct trace_writer *w, struct error *err)
+{
+	int rc = output_finish(&w->output, &w->files[0]->out, err);
+
+	return rc ? rc : output_sync(&w->files[0]->out, err);
+}
+
+static void write_trouble(struct trace_writer *w, struct output_file *file, const char *text)
+{
+	struct sbt_block block = { .kind = SBT_INFO, .count = 1 };
+	struct buffer map = BUFFER_INIT;
+	int rc = msgpack_write_map(&map, 1);
+
+	rc = rc ? rc : msgpack_write_text(&map, "trouble");
+	rc = rc ? rc : msgpack_write_text(&map, text);
+	if (rc == 0)
+		(void)output_write(&w->output, file, block, map.data, map.size, NULL);
+	buffer_release(&map);
+}
+
+/* Once more, with a sentence on why the trace could not be ended.  Where something had gone wrong before, that has been told. */
+static void finish_with_trouble(struct trace_writer *w, const struct error *trouble)
+{
+	struct output_file *file = &w->files[0]->out;
+
+	if (w->error.code)
+		return;
+	output_reopen(&w->output, file);
+	write_trouble(w, file, trouble->text);
+	(void)finish_and_sync(w, NULL);
+}
+
 int segments_finish(struct trace_writer *w, struct error *err)
 {
+	struct error trouble = { 0 };
 	int rc = 0, finish;
 
-	while (rc == 0 && w->file_count > 1) {
-		rc = output_join(&w->files[0]->out, &w->files[1]->out, err);
-		if (rc == 0)
-			forget_file(w, 1);
-	}
-	finish = output_finish(&w->output, &w->files[0]->out, rc ? NULL : err);
-	return rc ? rc : finish;
+	while (rc == 0 && w->file_count > 1)
+		rc = join_next(w, &trouble);
+	finish = finish_and_sync(w, rc ? NULL : &trouble);
+	rc = rc ? rc : finish;
+	if (rc)
+		finish_with_trouble(w, &trouble);
+	if (rc && err)
+		*err = trouble;
+	return rc;
 }
