@@ -20,6 +20,7 @@
  *      gc.c            garbage collections
  *      end.c           which interpreter it is, and the exception that ends the program
  *      metadata.c      Python values as MessagePack
+ *      misuse.c        scope, mark_event and counter used wrongly: a warning, never an exception
  *
  * Everything runs in the profiled program: no exception of ours reaches it, an
  * exception of its own that is on its way stays, and nothing is allocated for
@@ -194,10 +195,28 @@ void tracer_at_exit(PyCFunction function); /* is called once, when the program h
 void tracer_itt_enter(void); /* as soon as it can be done */
 void tracer_itt_leave(void);
 
+/* misuse.c.  No exception. */
+enum misuse {
+	MISUSE_SCOPE,
+	MISUSE_MARK,
+	MISUSE_COUNTER,
+	MISUSE_NAME,
+	MISUSE_VALUE,
+	MISUSE_EXIT,
+	MISUSE_DECORATED,
+	MISUSE_BARE,
+	MISUSE_COUNT
+};
+void tracer_misuse(enum misuse misuse); /* warns, once; the exception at hand, which it is about, is gone */
+void tracer_swallow(void);              /* the exception at hand is gone; an interrupt by the user comes again, in the program */
+/* Arguments by place or name into ret, borrowed, NULL where one is missing; false when there is one too many. */
+bool tracer_arguments(const char *const *words, Py_ssize_t count, PyObject *const *args, Py_ssize_t nargs, PyObject *names,
+		      PyObject **ret);
+
 /* scope.c, tasks.c, metadata.c */
 int tracer_add_scope(PyObject *module, struct tracer_state *state);
 extern PyMethodDef tracer_scope_methods[];
-uint32_t tracer_name(struct tracer_state *state, PyObject *name); /* 0 with an exception when it is no string */
+uint32_t tracer_name(struct tracer_state *state, PyObject *name); /* a string, else the name is that of its type; no exception */
 struct tracer_task *tracer_current_task(struct tracer_state *state); /* NULL: none */
 void tracer_task_begin(struct tracer_task *task, uint32_t name);
 void tracer_task_end(struct tracer_task *task);
