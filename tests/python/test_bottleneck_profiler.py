@@ -407,13 +407,31 @@ def test_gains_of_the_analysis_count():
                               "optimization_potential": 0.5, "evidence": [], "where": []}],
                 "suggestions": [{"finding": "data_loading:x", "action": "use 4 workers"}], "steps": [{}] * 8}
     found = _judge.find([operation("load", LOAD, 6)], 10.0, 0.05, analysis=analysis)
-    by_name = {one.operation_name: one for one in found}
-    load, finding, lock = by_name["load"], by_name["data_loading:x"], by_name["gil_contention:y"]
+    load, lock = found
+    assert (load.operation_name, lock.operation_name) == ("load", "gil_contention:y")  # the finding and the operation are one
     assert load.optimization_potential == pytest.approx(0.5) and load.gain == pytest.approx(0.3)
     assert (load.gain_low, load.gain_high) == (pytest.approx(0.1), pytest.approx(0.45))
     assert load.suggestions[0] == "use 4 workers" and load.finding == "data_loading:x"
-    assert (finding.frequency, finding.source, finding.severity) == (4, "analysis", 1.0)
-    assert lock.bottleneck_type is BottleneckType.SYNCHRONIZATION
+    assert (load.frequency, load.source, load.severity, load.evidence[-1]) == (10, "operation", 1.0, "because")
+    assert lock.bottleneck_type is BottleneckType.SYNCHRONIZATION and lock.source == "analysis"
+    alone, _ = _judge.find([operation("step", COMPUTE, 6)], 10.0, 0.05, analysis=analysis)[:2]
+    assert (alone.operation_name, alone.frequency, alone.source, alone.severity) == ("data_loading:x", 4, "analysis", 1.0)
+
+
+def test_computing_is_one_cause_where_it_is_in_the_operation():
+    """The function that a finding names was called in `epoch_1_forward` for the most part."""
+    def finding(name, gain):
+        return {"id": "cpu_computation:%s (train.py:3)" % name, "kind": "cpu_computation", "severity": 0.5, "share_percent": 20.0,
+                "gain_percent": gain, "gain_low_percent": 5.0, "gain_high_percent": 20.0, "evidence": [name], "where": []}
+    tree = [{"node": node, "parent": parent, "name": name, "total_us": total} for node, parent, name, total in (
+        (0, None, "thread", 100), (1, 0, "epoch_1_forward", 60), (2, 1, "net.Model.scale", 30), (3, 0, "backward", 40), (4, 3, "net.Model.scale", 5),
+        (5, 0, "net.log", 9), (6, 3, "net.log", 8))]
+    analysis = {"findings": [finding("Model.scale", 12.0), finding("log", 10.0)], "attribution": {"tree": tree}}
+    operations = [operation("epoch_%d_forward" % number, COMPUTE, 0.3) for number in range(10)] + [operation("backward", COMPUTE, 4)]
+    found = {one.operation_name: one for one in _judge.find(operations, 10.0, 0.05, analysis=analysis)}
+    assert sorted(found) == ["backward", "cpu_computation:log (train.py:3)", "epoch_*_forward"]
+    assert found["epoch_*_forward"].gain == pytest.approx(0.12) and found["epoch_*_forward"].evidence[-1] == "Model.scale"
+    assert found["backward"].finding is None and found["backward"].gain == 0
 
 
 def test_thresholds_are_alerts():

@@ -190,28 +190,66 @@ def bottlenecks_of_analysis(analysis):
     return [bottleneck_of_finding(finding, actions.get(finding["id"]), steps) for finding in analysis.get("findings") or []]
 
 
-def refine(bottlenecks, findings):
-    """Where the analysis expects a gain for what an operation is about, that counts for its potential, and its advice comes first."""
-    for type in {finding.bottleneck_type for finding in findings}:
-        ours = [one for one in bottlenecks if one.bottleneck_type is type and one.source == "operation"]
-        theirs = [one for one in findings if one.bottleneck_type is type and one.gain]
-        share = sum(one.share for one in ours)
-        if not share or not theirs:
+# ---- An operation and a finding of one cause -----------------------------------------------------
+
+
+def _is_inside(row, operation, nodes):
+    while row is not None:
+        if operation in (row["name"], family(row["name"])):
+            return True
+        row = nodes.get(row["parent"])
+    return False
+
+
+def _lies_in(finding, operation, tree):
+    """Whether most of the place that a finding names is inside the scopes of an operation; tree: the calls of the analysis."""
+    place, nodes = finding.split(":", 1)[-1].split(" (")[0], {row["node"]: row for row in tree}
+    rows = [row for row in tree if row["name"] == place or row["name"].endswith("." + place)]
+    inside = sum(row["total_us"] for row in rows if _is_inside(row, operation, nodes))
+    return inside > 0.5 * sum(row["total_us"] for row in rows)
+
+
+def same_cause(one, finding, tree):
+    """What computes is one cause at each place where it does; of all others the type is the cause."""
+    if one.bottleneck_type is not finding.bottleneck_type:
+        return False
+    return one.bottleneck_type is not BottleneckType.CPU_COMPUTATION or _lies_in(finding.finding, one.operation_name, tree)
+
+
+def _fold(one, theirs):
+    """theirs: findings of the same cause, each with the part of it that is this operation's."""
+    gains = [(finding, part) for finding, part in theirs if finding.gain]
+    if gains:
+        one.gain, one.gain_low, one.gain_high = (
+            min(one.share, sum((getattr(finding, name) or 0.0) * part for finding, part in gains)) for name in ("gain", "gain_low", "gain_high"))
+        one.optimization_potential = one.gain / one.share
+    one.severity = max([one.severity, *(finding.severity for finding, _ in theirs)])
+    one.suggestions = list(dict.fromkeys([text for finding, _ in theirs for text in finding.suggestions] + one.suggestions))
+    one.evidence = list(dict.fromkeys(one.evidence + [text for finding, _ in theirs for text in finding.evidence]))
+    one.finding = theirs[0][0].finding
+
+
+def refine(operations, findings, tree):
+    """Makes findings part of the operations that have the same cause, by their shares, so that each is told once; gives the others."""
+    parts, others = {}, []
+    for finding in findings:
+        ours = [number for number, one in enumerate(operations) if same_cause(one, finding, tree)]
+        share = sum(operations[number].share for number in ours)
+        if share <= 0.0:
+            others.append(finding)
             continue
-        gains = [min(1.0, sum(getattr(one, name) or 0.0 for one in theirs) / share) for name in ("gain", "gain_low", "gain_high")]
-        advice = [text for one in theirs for text in one.suggestions]
-        for one in ours:
-            one.optimization_potential = gains[0]
-            one.gain, one.gain_low, one.gain_high = (part * one.share for part in gains)
-            one.suggestions = list(dict.fromkeys(advice + one.suggestions))
-            one.finding = theirs[0].finding
+        for number in ours:
+            parts.setdefault(number, []).append((finding, operations[number].share / share))
+    for number, theirs in parts.items():
+        _fold(operations[number], theirs)
+    return others
 
 
 def find(operations, duration, threshold, alerts=(), last=None, analysis=None):
-    """All, the most severe of each source first; operations before alerts before findings when they are equal."""
+    """All, the most severe first; operations before alerts before findings when they are equal."""
     hidden = hidden_part(operations, duration)
     found = [bottleneck_of(one, duration, hidden) for one in over(operations, threshold)]
     findings = bottlenecks_of_analysis(analysis) if analysis else []
-    refine(found, findings)
-    found += bottlenecks_of_alerts(alerts, last or {}, duration) + findings
+    others = refine(found, findings, ((analysis or {}).get("attribution") or {}).get("tree") or [])
+    found += bottlenecks_of_alerts(alerts, last or {}, duration) + others
     return sorted(found, key=lambda one: -one.severity)
