@@ -18,10 +18,19 @@ demo: all
 	@$(MAKE) -s --no-print-directory $(VENV)/.torch
 	@$(PYTHON) scripts/demo --build $(BUILD)
 
+# The same way part by part, from Python: collect, merge, analyze, report.
+e2e-demo: all
+	@$(PYTHON) scripts/run_e2e_demo.py --build $(BUILD)
+
 # Everything, in about as many minutes as a coffee takes; ends with "N passed, M failed".
 test: tools-test
 	@$(MAKE) -s --no-print-directory $(VENV)/.test $(VENV)/.torch $(VENV)/web/.ready
 	@$(PYTHON) scripts/test
+
+# What drives the program from outside: commands, the Python package, recordings, faults.
+integration: tools-test
+	@$(MAKE) -s --no-print-directory $(VENV)/.test $(VENV)/.torch $(VENV)/web/.ready
+	@$(PYTHON) scripts/test cli python
 
 # Writes $(BUILD)/bench.json and prints it as a table.
 bench: tools-bench
@@ -84,4 +93,4 @@ $(VENV)/web/.ready: web/package.json web/package-lock.json web/.npmrc
 	@touch $@
 
 FORCE:
-.PHONY: all demo test bench zoo coverage install clean FORCE
+.PHONY: all demo e2e-demo test integration bench zoo coverage install clean FORCE

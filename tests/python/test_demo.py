@@ -111,3 +111,36 @@ def test_what_is_said_of_a_prediction(capsys, first, gains, predicted, measured)
     assert "disturbed" not in lines
     module.compare(first, gains, others=1.2)
     assert "disturbed  others used 1.2 of " in capsys.readouterr().out
+
+
+# ---- The same from inside a program ------------------------------------------------------------------------
+
+
+def run_script(name, *options):
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("INFERSCOPE", "PYTHONPATH"))}
+    done = subprocess.run([PYTHON, ROOT / "scripts" / name, *map(str, options)], env={**clean, "LC_ALL": "C.UTF-8"}, capture_output=True, text=True,
+                          timeout=PATIENCE, stdin=subprocess.DEVNULL, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_whole_way_part_by_part(tmp_path):
+    status, out, errors = run_script("run_e2e_demo.py", "--build", BUILD, "--output", tmp_path)
+    assert status == 0, errors
+    assert re.findall(r"^\d\. (\w+)", out, re.MULTILINE) == ["collected", "merged", "analyzed", "reported"]
+    assert int(re.search(r"collected  (\d+) events of the CPU", out)[1]) > 600
+    assert "cpu_bound: cpu_computation: " in out and "demo_parts.attend" in out
+    assert "demo_parts.attend" in (tmp_path / "e2e-report.md").read_text()
+    assert analyze(tmp_path / "e2e.sbt")["step_summary"]["count"] == 100
+
+
+def test_what_a_profiler_records():
+    status, out, errors = run_script("run_profiler_demo.py", "--build", BUILD)
+    assert status == 0, errors
+    assert re.search(r"^\d+ events in [\d.]+ ms, 0 lost$", out, re.MULTILINE) and re.search(r"^ +300 scope$", out, re.MULTILINE)
+    shown = out.split("the first request:\n")[1].splitlines()
+    assert [line.split("us")[2] for line in shown[:3]] == ["  request", "    tokenize", "      demo_parts.tokenize"]
+
+
+@pytest.mark.parametrize("name", ["run_e2e_demo.py", "run_profiler_demo.py"])
+def test_scripts_without_a_build_say_so(name, tmp_path):
+    assert run_script(name, "--build", tmp_path) == (1, "", "%s: %s has no package inferscope: run make first\n" % (name, tmp_path / "python"))
