@@ -843,6 +843,18 @@ def test_the_configuration_range_of_the_document(training):
     assert isinstance(score(profiler, profiles[0]), float)
 
 
+def test_the_fixed_numbers_of_the_document(training):
+    """Ours, on request, name the same causes."""
+    torch, profiler = training["torch"], inferscope.DataLoadingProfiler()
+    theirs = method_of("loader-bottlenecks", "_detect_bottlenecks", data=torch.utils.data, torch=torch,
+                       DataLoadingBottleneck=inferscope.DataLoadingBottleneck)
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.zeros(8, 4)))
+    for figures, count in (((0.2, 2000.0, 600.0, 50.0, loader, 5.0), 3), ((0.05, 2000.0, 0.0, 50.0, loader, 20.0), 1),
+                           ((0.1, 1000.0, 500.0, 0.0, loader, 10.0), 0)):
+        assert theirs(profiler, *figures) == profiler._detect_bottlenecks(*figures)
+        assert len(theirs(profiler, *figures)) == count + (figures[2] > 500 and torch.cuda.is_available())
+
+
 def test_the_batch_preprocessing_of_the_document(training):
     torch = training["torch"]
 
