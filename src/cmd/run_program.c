@@ -16,6 +16,7 @@
 #include "cmd/run_ending.h"
 #include "cmd/run_nsys.h"
 #include "record/doors.h"
+#include "record/orphans.h"
 
 #define LOG_TAG "run"
 
@@ -234,6 +235,11 @@ static int record(const struct config *config, char *const argv[], const struct 
 	options.python_door = door;
 	options.variables = &variables;
 	options.leave_streams = true;
+	options.wait_all = config_bool(config, CONFIG_WAIT_ALL);
+	if (config_integer(config, CONFIG_LOG_LEVEL) < LOG_LEVEL_ERROR)
+		options.waiting = print_warning;
+	if (options.wait_all && !orphans_can_be_listed())
+		warning("nothing will be waited for: this kernel does not say whose children there are (CONFIG_PROC_CHILDREN)");
 	if (status == 0 && make_variables(config, &variables) != 0)
 		status = fail(EXIT_ENVIRONMENT, "out of memory");
 	if (status == 0 && company && company->apply)

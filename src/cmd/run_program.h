@@ -17,7 +17,9 @@
 		      "how to record what GPUs do: auto, with CUPTI and as a layer of OpenCL, unless given; off, not at all; nsys, " \
 		      "with Nsight Systems, which must be installed")
 #define RUN_OPTIONS(config)                                                                                             \
-	OPTION_SWITCH(0, "c-calls", config, CONFIG_C_CALLS, "record calls from Python of functions written in C as well"), \
+	OPTION_SWITCH(0, "wait-all", config, CONFIG_WAIT_ALL,                                                           \
+		      "record until all processes that the program has started have ended, too"),                            \
+		OPTION_SWITCH(0, "c-calls", config, CONFIG_C_CALLS, "record calls from Python of functions written in C as well"), \
 		OPTION_CONFIG(0, "include", "PATTERNS", config, CONFIG_INCLUDE,                                         \
 			      "record only these Python functions: globs, with commas between them, over module.function, or over " \
 			      "the file when there is a '/' in it"),                                                    \

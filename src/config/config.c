@@ -60,6 +60,8 @@ const struct config_key_info config_keys[CONFIG_KEY_COUNT] = {
 				   "device work that is communication, besides the well-known kinds (!PATTERN: is not)" },
 	[CONFIG_WAITS] = { "waits", FLAG, "INFERSCOPE_WAITS", "true", ANYWHERE,
 			   "whether threads are looked at from outside: how long they run, queue and are blocked, and for what" },
+	[CONFIG_WAIT_ALL] = { "wait_all", FLAG, NULL, "false", ANYWHERE,
+			      "whether run records until all that the program has started has ended, too" },
 	[CONFIG_GPU] = { "gpu", CHOICE(gpus), "INFERSCOPE_GPU", "auto", ANYWHERE,
 			 "how run records what GPUs do (off: not at all; nsys: with Nsight Systems)" },
 	[CONFIG_GPU_ARGS] = { "gpu_args", FLAG, "INFERSCOPE_GPU_ARGS", "false", ANYWHERE,

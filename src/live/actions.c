@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "live/actions_state.h"
 #include "live/names.h"
+#include "record/orphans.h"
 
 #define LOG_TAG "actions"
 #include "base/log.h"
@@ -115,6 +116,7 @@ int64_t action_now_ns(void)
 
 void action_child_set(struct action_child *child, pid_t pid)
 {
+	orphans_exclude(pid);
 	*child = (struct action_child){ .pid = pid, .deadline_ns = action_now_ns() + ACTION_LIMIT_NS };
 	child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 }

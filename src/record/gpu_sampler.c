@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/orphans.h"
+
 #define LOOK_SHARE 20 /* of the time, one part in so many */
 #define STOP_MS 200
 
@@ -156,6 +158,7 @@ int gpu_sampler_start(struct gpu_sampler *s, enum clock_source clock)
 		close(fds[0]);
 		return rc;
 	}
+	orphans_exclude(pid);
 	*s = (struct gpu_sampler){ .fd = fds[0], .pidfd = (int)syscall(SYS_pidfd_open, pid, 0), .pid = pid };
 	return 0;
 }

@@ -21,6 +21,7 @@
 #include "record/facts.h"
 #include "record/gpu_sample.h"
 #include "record/gpu_watch.h"
+#include "record/orphans.h"
 #include "record/target.h"
 #include "record/trace_file.h"
 #include "record/watch.h"
@@ -41,12 +42,15 @@
 #define ASK_NS 500000000
 #define WATCH_NS 100000000
 #define SAMPLES_NS 100000000
+#define ORPHANS_NS 100000000
+#define WAITING_NS 2000000000 /* before it is said what is waited for */
 #define SETTLE_MS 200 /* for processes that end because the program has */
 
 struct recorder {
 	const struct recorder_options *options;
 	bool has_target; /* which of the two it follows */
 	struct target target;
+	bool waiting_said;
 	struct control control;
 	struct trace_file file;
 	struct session session;
@@ -62,11 +66,12 @@ struct recorder {
 	int64_t start_ticks;
 	int64_t waiting_since_ns; /* there is something to read; 0: there is not */
 	int64_t last_news_ns;
-	int64_t last_flush_ns, last_clock_ns, last_reap_ns, last_watch_ns, last_samples_ns, last_asked_ns;
+	int64_t last_flush_ns, last_clock_ns, last_reap_ns, last_watch_ns, last_samples_ns, last_asked_ns, last_orphans_ns;
 	int64_t due_ns; /* when who looks on wants to be called */
 	uint32_t nap_us;
 	uint64_t waiting; /* events, at the last look */
 	bool calm;        /* few came since the one before */
+	int64_t ended_ns; /* when the program was seen to have; 0: it has not */
 	struct error trouble;
 };
 
@@ -383,19 +388,63 @@ static void do_periodic(struct recorder *r)
 	sample_gpus(r, now);
 }
 
+static void say_waiting(struct recorder *r, const struct orphans *orphans)
+{
+	char sentence[ORPHANS_SENTENCE];
+
+	if (r->waiting_said || !r->options->waiting || now_ns() - r->ended_ns < WAITING_NS)
+		return;
+	r->waiting_said = true;
+	orphans_say(orphans, sentence);
+	r->options->waiting(r->options->waiting_arg, sentence);
+}
+
+static bool do_others_go_on(struct recorder *r)
+{
+	struct orphans orphans;
+
+	orphans_list(&orphans);
+	for (size_t i = 0; i < orphans.count && i < ORPHANS_LISTED && r->watch; i++)
+		watch_add(r->watch, orphans.pids[i]);
+	if (orphans.count)
+		say_waiting(r, &orphans);
+	return orphans.count > 0;
+}
+
+/* The program has ended; are others to be waited for?  Whoever asks us to end ends that alone: from here on signals are meant for what
+ * comes after. */
+static bool is_waiting(struct recorder *r, bool news)
+{
+	struct requests *requests = &r->target.requests;
+	int64_t now = now_ns();
+
+	if (!r->options->wait_all)
+		return false;
+	r->ended_ns = r->ended_ns ? r->ended_ns : now;
+	if (!target_was_told_to_end(&r->target) && !requests->signal) {
+		if (!news && now - r->last_orphans_ns < ORPHANS_NS)
+			return true;
+		r->last_orphans_ns = now;
+		if (do_others_go_on(r))
+			return true;
+	}
+	requests_begin(requests);
+	return false;
+}
+
 /* Is there more to come?  Asking takes some calls, so without news it is done now and then only. */
 static bool handle_events(struct recorder *r, bool news)
 {
 	int64_t now = now_ns();
 
-	if (r->has_target && !news && !r->target.stopped && now - r->last_asked_ns < ASK_NS)
+	if (r->has_target && !news && !r->target.stopped && !r->target.ended && now - r->last_asked_ns < ASK_NS)
 		return true;
 	r->last_asked_ns = now;
 	if (r->has_target)
 		target_handle_events(&r->target);
 	else
 		control_handle_events(&r->control);
-	return r->has_target ? !r->target.ended : !r->control.ended;
+	return r->has_target ? !r->target.ended || is_waiting(r, news) : !r->control.ended;
 }
 
 /* ---- Who looks on ------------------------------------------------------------ */
@@ -484,6 +533,7 @@ static void tell_program(struct recorder *r, struct trace_program *program)
 	drain_reap(r->drain, trouble_of(r));
 	facts_read(program, r->session.folder_fd, r->root);
 	facts_descendants(program, r->watch, r->drain, r->root);
+	program->waited = r->options->wait_all;
 }
 
 /* Which GPUs are used is known by what was recorded, so that is read before. */
@@ -627,6 +677,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 	rc = target_prepare(&r->target, err);
 	if (rc == 0)
 		rc = set_up(r, err);
+	r->target.adopts = options->wait_all;
 	if (rc == 0)
 		rc = start(r, err);
 	if (rc == 0) {

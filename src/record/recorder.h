@@ -63,6 +63,9 @@ struct recorder_options {
 	enum config_gpu gpu;
 	const struct recorder_onlooker *onlooker; /* may be NULL */
 	const int *streams;      /* three, for the program to have for its standard streams, -1: ours; may be NULL */
+	bool wait_all; /* recorder_run(): go on until all that the program has started has ended, or somebody asks us to end */
+	void (*waiting)(void *arg, const char *sentence); /* says so, when it takes a while; may be NULL */
+	void *waiting_arg;
 	bool leave_streams;      /* to the program: this process reads and prints no more, but for errors */
 };
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "record/guard.h"
+#include "record/orphans.h"
 #include "system/proc.h"
 
 #define EARLY_MOST 16u /* signals from before the program, which are remembered; more wait until it runs */
@@ -239,6 +240,8 @@ int target_start(struct target *target, char *const argv[], char *const added[],
 
 	if (!env)
 		return error_set(err, -ENOMEM, "out of memory");
+	if (target->adopts)
+		orphans_adopt();
 	if (pipe2(go, O_CLOEXEC) != 0 || pipe2(answer, O_CLOEXEC) != 0)
 		rc = error_errno(err, -errno, "cannot make a pipe");
 	else
@@ -314,6 +317,7 @@ void target_handle_events(struct target *target)
 	/* Also when it has ended: whatever stayed pending would be taken for a request to end what comes after. */
 	while (read(target->signal_fd, &info, sizeof info) == sizeof info) {
 		note_job_control(target, (int)info.ssi_signo);
+		target->told_to_end |= !target->ended && info.ssi_signo == SIGTERM;
 		if (target->ended)
 			requests_take(&target->requests, (int)info.ssi_signo, sender_of(&info), target->read_ns);
 		else if (is_for_target(target, &info))
@@ -325,9 +329,17 @@ void target_handle_events(struct target *target)
 	reap(target);
 }
 
+/* Nobody could continue a process whose group no shell looks after. */
+static bool has_shell(void)
+{
+	pid_t parent = getppid();
+
+	return getsid(parent) == getsid(0) && getpgid(parent) != getpgrp();
+}
+
 bool target_is_to_stop(const struct target *target)
 {
-	return target->stopped && target->stop_asked && !target->ended;
+	return target->stop_asked && (target->ended ? target->adopts && has_shell() : target->stopped);
 }
 
 void target_stop_along(struct target *target)
@@ -337,6 +349,10 @@ void target_stop_along(struct target *target)
 	sigset_t set;
 
 	target->stop_asked = false;
+	if (target->ended) {
+		kill(getpid(), SIGSTOP);
+		return;
+	}
 	canary_watch(&target->canary, target->pid);
 	kill(getpid(), SIGSTOP);
 	canary_watch_end(&target->canary);
@@ -353,6 +369,13 @@ void target_stop_along(struct target *target)
 }
 
 /* ---- After ----------------------------------------------------------------- */
+
+bool target_was_told_to_end(const struct target *target)
+{
+	int status = target_exit_status(target);
+
+	return target->told_to_end || (status > 128 && request_is(status - 128));
+}
 
 int target_exit_status(const struct target *target)
 {

@@ -25,6 +25,8 @@ struct target {
 	sigset_t inherited_mask;
 	struct sigaction inherited_chld, inherited_bus;
 	int streams[3]; /* what the program gets for its standard streams; -1: ours */
+	bool adopts; /* to be set before it is started: what it leaves running is waited for (orphans.h) */
+	bool told_to_end; /* SIGTERM has come while it ran */
 	bool stopped;
 	bool stop_asked; /* we too, by job control, since it last went on */
 	bool ended;
@@ -58,11 +60,14 @@ bool target_other_status(const struct target *target, pid_t pid, int *ret_status
  * Are we to stop along?  Job control (Ctrl-Z, a read in the background) stops
  * the whole group, and whoever started us waits for that.  A program that is
  * stopped alone is none of our business: its other processes go on, and are
- * recorded.
+ * recorded.  When it has ended, and others are waited for, only we are left to stop.
  */
 bool target_is_to_stop(const struct target *target);
 /* Stops this process, until it is continued, or the program is. */
 void target_stop_along(struct target *target);
+
+/* Has it ended because somebody wanted all of this to end? */
+bool target_was_told_to_end(const struct target *target);
 
 /* What a shell would say: the exit status, or 128 and the signal. */
 int target_exit_status(const struct target *target);

@@ -63,9 +63,15 @@ static void put_running(const struct trace_program *p, struct buffer *out)
 	}
 }
 
+/* Only where there is somebody to say it of. */
+static bool is_said_to_wait(const struct trace_program *p)
+{
+	return p->waited && p->running_count;
+}
+
 static uint32_t count_keys(const struct trace_program *p)
 {
-	return (uint32_t)(!!p->interpreter[0] + !!p->version[0] + !!p->exception[0] + !!p->message[0] + p->ran_nothing + !!p->death_count + 2 * !!p->running_count);
+	return (uint32_t)(!!p->interpreter[0] + !!p->version[0] + !!p->exception[0] + !!p->message[0] + p->ran_nothing + is_said_to_wait(p) + !!p->death_count + 2 * !!p->running_count);
 }
 
 bool trace_program_is_empty(const struct trace_program *p)
@@ -83,6 +89,10 @@ int trace_program_write(const struct trace_program *p, struct buffer *out)
 	put_text(out, "message", p->message);
 	if (p->ran_nothing) {
 		(void)msgpack_write_text(out, "ran_nothing");
+		(void)msgpack_write_bool(out, true);
+	}
+	if (is_said_to_wait(p)) {
+		(void)msgpack_write_text(out, "waited");
 		(void)msgpack_write_bool(out, true);
 	}
 	put_deaths(p, out);
@@ -202,6 +212,8 @@ static void take_fact(void *arg, const struct msgpack_value *key, struct cursor 
 		take_text(value, p->message, sizeof p->message);
 	else if (key_is(key, "ran_nothing"))
 		p->ran_nothing = take_flag(value);
+	else if (key_is(key, "waited"))
+		p->waited = take_flag(value);
 	else if (key_is(key, "killed"))
 		p->death_count = take_list(value, take_death, p->deaths, sizeof p->deaths[0]);
 	else if (key_is(key, "running_count"))
@@ -280,8 +292,9 @@ void trace_program_say_running(const struct trace_program *p, char out[PROGRAM_S
 				text_group_digits(digits, p->running_count), one ? "" : "es", one ? "s" : "", one ? "is" : "are");
 	for (size_t i = 0; i < p->running_count && i < RUNNING_SAID; i++)
 		used += (size_t)snprintf(out + used, PROGRAM_SENTENCE - used, "%s %s (%" PRId64 ")", i ? "," : ":", p->running[i].name, p->running[i].pid);
-	(void)snprintf(out + used, PROGRAM_SENTENCE - used, "%s; run --wait-all waits for %s", p->running_count > RUNNING_SAID ? ", ..." : "",
-		       one ? "it" : "them");
+	used += (size_t)snprintf(out + used, PROGRAM_SENTENCE - used, "%s", p->running_count > RUNNING_SAID ? ", ..." : "");
+	if (!p->waited)
+		(void)snprintf(out + used, PROGRAM_SENTENCE - used, "; run --wait-all waits for %s", one ? "it" : "them");
 }
 
 void trace_program_say_interpreter(const struct trace_program *p, char out[PROGRAM_SENTENCE])

@@ -41,6 +41,7 @@ struct trace_program {
 	size_t death_count;
 	struct program_process running[PROGRAM_LISTED]; /* that go on, and are no longer recorded: the first ones */
 	uint64_t running_count;
+	bool waited; /* for all of them, until somebody ended that */
 };
 
 /* The value of `program`; -ENOMEM.  Status and signal are keys of their own. */

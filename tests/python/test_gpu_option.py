@@ -85,6 +85,12 @@ def test_off_asks_nobody_and_says_so(tmp_path):
 
 
 @pytest.mark.skipif(not (DOUBLES / "nvml").exists(), reason="the doubles of NVIDIA's libraries are not built")
+def test_who_asks_the_driver_is_not_waited_for(tmp_path):
+    assert run(tmp_path, "--wait-all", "--report", "none", code=CUDA, libraries=("driver", "nvml")).stderr.count("\n") == 2
+    assert sbt.read(tmp_path / "trace.sbt").info["gpu"]["samples"] > 0
+
+
+@pytest.mark.skipif(not (DOUBLES / "nvml").exists(), reason="the doubles of NVIDIA's libraries are not built")
 @pytest.mark.parametrize("offered", [False, True])
 def test_a_door_that_stands_down(offered, tmp_path, nsys):
     """Somebody else has CUPTI: one warning, one line of the report, and the CPU is recorded; nsys is offered where it is."""

@@ -145,6 +145,10 @@ static void what_became_of_others(void **state)
 	p = carry(&p);
 	trace_program_say_running(&p, text);
 	assert_string_equal(text, "1 process still runs and is no longer recorded: server (100); run --wait-all waits for it");
+	p.waited = true;
+	p = carry(&p);
+	trace_program_say_running(&p, text);
+	assert_string_equal(text, "1 process still runs and is no longer recorded: server (100)");
 }
 
 int main(void)
