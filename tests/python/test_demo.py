@@ -144,3 +144,12 @@ def test_what_a_profiler_records():
 @pytest.mark.parametrize("name", ["run_e2e_demo.py", "run_profiler_demo.py"])
 def test_scripts_without_a_build_say_so(name, tmp_path):
     assert run_script(name, "--build", tmp_path) == (1, "", "%s: %s has no package inferscope: run make first\n" % (name, tmp_path / "python"))
+
+
+@pytest.mark.parametrize("target, command", [("e2e-demo", "scripts/run_e2e_demo.py --build build"), ("integration", "scripts/test cli python"),
+                                             ("coverage", "scripts/coverage")])
+def test_targets_of_make(target, command):
+    """What they would run."""
+    done = subprocess.run(["make", "-n", target], cwd=ROOT, env={**os.environ, "MAKEFLAGS": ""}, capture_output=True, text=True, timeout=PATIENCE,
+                          stdin=subprocess.DEVNULL, check=False)
+    assert done.returncode == 0 and done.stdout.splitlines()[-1].endswith(command), done.stderr
