@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "config/variables.h"
 
 #define FILE_NAME ".inferscope.yaml"
 
@@ -174,6 +175,17 @@ static const char *environment(const char *name)
 	return getenv(name);
 }
 
+static int warn_of_variables(struct config *config)
+{
+	struct buffer sentence = BUFFER_INIT;
+	int rc = variables_say_unknown(environ, &sentence);
+
+	if (rc == 0 && sentence.size)
+		rc = config_warn(config, "%.*s", (int)sentence.size, (const char *)sentence.data);
+	buffer_release(&sentence);
+	return rc;
+}
+
 int config_load(struct config *config, struct error *err)
 {
 	char *directory = getcwd(NULL, 0);
@@ -182,6 +194,8 @@ int config_load(struct config *config, struct error *err)
 	free(directory);
 	if (rc == 0)
 		rc = load_user(config, err);
+	if (rc == 0)
+		rc = warn_of_variables(config);
 	if (rc == 0)
 		rc = config_load_environment(config, environment, err);
 	return rc;

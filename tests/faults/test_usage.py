@@ -1,9 +1,10 @@
 """What cannot be run and what cannot be understood: one sentence, and the exit status that a shell would give."""
 
 import os
+import re
 
 import pytest
-from conftest import FAULTS, INFERSCOPE, records_python
+from conftest import FAULTS, INFERSCOPE, ROOT, records_python
 
 
 def refused(place, result, status, *words):
@@ -166,6 +167,31 @@ def test_bad_environment(place, variable, value):
 
     refused(place, result, 2, variable, value)
     assert not (place.folder / "started").exists()
+
+
+NAME = re.compile(r"\bINFERSCOPE_[A-Z0-9_]*[A-Z0-9]\b")
+MACRO = re.compile(r"(?:#\s*(?:define|undef)\s+|-D)(INFERSCOPE_[A-Z0-9_]+)")
+FOLDERS = ("bench", "docs", "examples", "fuzz", "man", "python", "scripts", "share", "src", "tests", "web")
+
+
+def names_in_use():
+    """All words of the tree that could be variables, and are no macros of C."""
+    files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
+    texts = [path.read_text(errors="replace") for path in [*files, *ROOT.glob("*.md"), *ROOT.glob("meson*"), ROOT / "Makefile"]
+             if path.name != "config-variables.case" and path.stat().st_size < 1 << 20]
+    headers = [path.read_text() for path in (ROOT / "include").glob("*.h")]
+    constants = {name for text in headers for name in re.findall(r"\b(INFERSCOPE_[A-Z_]+)\b(?!\")", text)}
+    macros = {name for text in texts for name in MACRO.findall(text)}
+    return {name for text in texts for name in NAME.findall(text)} - macros - constants
+
+
+def test_all_variables_are_known(place):
+    names = names_in_use()
+    assert {"INFERSCOPE_SESSION", "INFERSCOPE_LOG_LEVEL", "INFERSCOPE_WEB_TOKEN"} < names
+
+    said = place.call(INFERSCOPE, "config", "show", env={**dict.fromkeys(names, "1"), "INFERSCOPE_" + "STRANGER": "1"}).lines[0]
+
+    assert said == "inferscope: ignored, since InferScope knows no such environment variable: INFERSCOPE_" + "STRANGER"
 
 
 def test_switched_off(tidy):

@@ -174,7 +174,7 @@ static void a_log_that_cannot_be_opened_is_an_error(void **state)
 static void a_command_knows_the_alert_and_runs_alone(void **state)
 {
 	struct live_alert alert = make_alert();
-	struct live_actions *actions = make("*=command:sleep 0.1; env | grep INFERSCOPE_ALERT >> %s; grep SigBlk /proc/self/status >> %s",
+	struct live_actions *actions = make("*=command:sleep 0.1; env | grep INFERSCOPE_ALERT_ >> %s; grep SigBlk /proc/self/status >> %s",
 					    path("out"), path("out"));
 	const char *text, *second;
 	sigset_t all, before;
