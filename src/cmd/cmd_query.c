@@ -109,7 +109,7 @@ static int say_why(const struct ask *a, const struct error *err)
 		return 128 + SIGINT;
 	if (failure)
 		return fail_with(failure, EXIT_ENVIRONMENT);
-	return fail(err->exit_code == EXIT_ENVIRONMENT ? EXIT_ENVIRONMENT : EXIT_USAGE, "query: %s", err->text);
+	return fail(err->exit_code == EXIT_ENVIRONMENT ? EXIT_ENVIRONMENT : EXIT_USAGE, "%s", err->text);
 }
 
 static int print_rows(struct ask *a, struct sql_query *rows, struct printer *out)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "query/query_state.h"
+#include "query/query_wrong.h"
 
 #define TABLES_MAX 32u
 
@@ -91,19 +92,13 @@ void query_close(struct query *q)
 int query_run(struct query *q, const char *text, struct sql_query **ret, struct error *err)
 {
 	struct error said = { 0 };
-	int rc, at;
+	int rc;
 
 	q->from_ns = INT64_MAX; /* nothing yet */
 	q->to_ns = INT64_MIN;
 	q->failure = (struct error){ 0 };
 	rc = sql_query(q->sql, ret, NULL, text, &said);
-	if (rc == 0)
-		return 0;
-	at = sql_message_offset(q->sql);
-	err->exit_code = rc == -ENOMEM ? 4 : 2;
-	if (at >= 0)
-		return error_set(err, rc, "%.200s, at character %d", sql_message(q->sql), at + 1);
-	return error_set(err, rc, "%.200s", sql_message(q->sql));
+	return rc == 0 ? 0 : query_wrong(q->sql, rc, err);
 }
 
 const struct error *query_failure(const struct query *q)

@@ -32,6 +32,8 @@ struct sql {
 	uint64_t steps_left;
 	bool endless;       /* the steps are used up */
 	bool several;       /* the last query was not one SELECT */
+	bool empty;         /* there was nothing in it */
+	char refused[80];   /* what it was not allowed; "": nothing */
 	bool inside;        /* a statement of our own: everything is allowed */
 
 	char *table; /* the one that was asked about last */
@@ -86,28 +88,58 @@ static bool internal_table(const char *name)
 	return strncasecmp(name, "sqlite_", 7) == 0 || strncasecmp(name, "pragma_", 7) == 0;
 }
 
+static bool is_allowed(const struct sql *s, int action, const char *first, const char *second, const char *via)
+{
+	if (via && !s->options.broad) /* nothing in memory is a view or a trigger: there it is a subquery with a name */
+		return false;
+	switch (action) {
+	case SQLITE_SELECT:
+		return true;
+	case SQLITE_READ:
+		return !first || !internal_table(first);
+	case SQLITE_FUNCTION:
+		return second && function_allowed(s, second);
+	case SQLITE_RECURSIVE:
+		return s->options.broad;
+	default:
+		return false;
+	}
+}
+
+/* As people call it who write it. */
+static void note_refused(struct sql *s, int action, const char *first)
+{
+	static const struct {
+		int action;
+		const char *name;
+	} names[] = {
+		{ SQLITE_ATTACH, "ATTACH" }, { SQLITE_DETACH, "DETACH" },   { SQLITE_PRAGMA, "PRAGMA" },
+		{ SQLITE_INSERT, "INSERT" }, { SQLITE_UPDATE, "UPDATE" },   { SQLITE_DELETE, "DELETE" },
+		{ SQLITE_SAVEPOINT, "SAVEPOINT" }, { SQLITE_TRANSACTION, "a transaction" }, { SQLITE_RECURSIVE, "recursion" },
+		{ SQLITE_ANALYZE, "ANALYZE" }, { SQLITE_REINDEX, "REINDEX" }, { SQLITE_ALTER_TABLE, "ALTER" },
+	};
+
+	if (s->refused[0])
+		return;
+	if (action == SQLITE_READ)
+		snprintf(s->refused, sizeof s->refused, "the table %.60s", first);
+	if (action == SQLITE_INSERT && first && internal_table(first))
+		snprintf(s->refused, sizeof s->refused, "CREATE");
+	for (size_t i = 0; !s->refused[0] && i < sizeof names / sizeof names[0]; i++)
+		if (names[i].action == action)
+			snprintf(s->refused, sizeof s->refused, "%s", names[i].name);
+}
+
 /* Asked while a statement is compiled.  `via` is the view or trigger that something is asked for by. */
 static int authorize(void *arg, int action, const char *first, const char *second, const char *database, const char *via)
 {
-	const struct sql *s = arg;
+	struct sql *s = arg;
 
 	(void)database;
-	if (s->inside)
+	if (s->inside || is_allowed(s, action, first, second, via))
 		return SQLITE_OK;
-	if (via && !s->options.broad) /* nothing in memory is a view or a trigger: there it is a subquery with a name */
-		return SQLITE_DENY;
-	switch (action) {
-	case SQLITE_SELECT:
-		return SQLITE_OK;
-	case SQLITE_READ:
-		return first && internal_table(first) ? SQLITE_DENY : SQLITE_OK;
-	case SQLITE_FUNCTION:
-		return second && function_allowed(s, second) ? SQLITE_OK : SQLITE_DENY;
-	case SQLITE_RECURSIVE:
-		return s->options.broad ? SQLITE_OK : SQLITE_DENY;
-	default:
-		return SQLITE_DENY;
-	}
+	note_refused(s, action, first);
+	return SQLITE_DENY;
 }
 
 /* Asked every look_steps steps of a query. */
@@ -149,15 +181,22 @@ const char *sql_message(const struct sql *s)
 {
 	if (s->endless)
 		return s->file ? "the database goes on without end" : "takes too long";
+	if (s->empty)
+		return SQL_EMPTY;
 	if (s->several)
-		return "is more than one expression";
+		return SQL_SEVERAL;
 	return s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(SQLITE_NOMEM);
+}
+
+const char *sql_refused(const struct sql *s)
+{
+	return s->refused;
 }
 
 int sql_message_offset(const struct sql *s)
 {
 #if SQLITE_VERSION_NUMBER >= 3038000
-	return s->endless || s->several ? -1 : sqlite3_error_offset(s->db);
+	return s->endless || s->several || s->empty ? -1 : sqlite3_error_offset(s->db);
 #else
 	(void)s;
 	return -1;
@@ -465,16 +504,19 @@ int sql_query(struct sql *s, struct sql_query **ret, const char *table, const ch
 {
 	struct sql_query *q = calloc(1, sizeof *q);
 	const char *rest = "";
-	int status = q ? sqlite3_prepare_v2(s->db, text, -1, &q->statement, &rest) : SQLITE_NOMEM;
+	int status;
 
-	s->several = false;
+	s->several = s->empty = false;
+	s->refused[0] = '\0';
+	status = q ? sqlite3_prepare_v2(s->db, text, -1, &q->statement, &rest) : SQLITE_NOMEM;
 	if (status == SQLITE_OK && sqlite3_column_count(q->statement) > 0 && !rest[strspn(rest, " \t\r\n")]) {
 		q->sql = s;
 		q->table = table;
 		*ret = q;
 		return 0;
 	}
-	s->several = status == SQLITE_OK;
+	s->empty = status == SQLITE_OK && !q->statement;
+	s->several = status == SQLITE_OK && !s->empty;
 	status = fault(s, status == SQLITE_OK ? SQLITE_AUTH : status, table, err);
 	if (q)
 		sqlite3_finalize(q->statement);

@@ -106,5 +106,10 @@ bool sql_query_blob(struct sql_query *q, int column, const void **ret, size_t *r
  * -1: nowhere in particular). */
 const char *sql_message(const struct sql *s);
 int sql_message_offset(const struct sql *s);
+/* What is said of a text that is not one query. */
+#define SQL_SEVERAL "is more than one expression"
+#define SQL_EMPTY "is empty"
+/* What the sandbox refused in the last query, as "PRAGMA" or "the table sqlite_schema"; "": nothing. */
+const char *sql_refused(const struct sql *s);
 
 #endif
