@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "import/importer.h"
+#include "import/stranger.h"
 
 #define TAIL ((size_t)64 << 10) /* of a file, where what comes after the events is */
 
@@ -286,7 +287,7 @@ static bool chrome_detect(const uint8_t *head, size_t size)
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (contains(head, size, words[i]))
 			return true;
-	return head[at] == '[' ? is_empty_array(head, size, at) : size >= IMPORT_HEAD;
+	return head[at] == '[' ? is_empty_array(head, size, at) : size >= IMPORT_HEAD && !stranger_is_json(head, size);
 }
 
 const struct importer chrome_importer = { .format = IMPORT_CHROME, .detect = chrome_detect, .read = chrome_read };

@@ -36,6 +36,39 @@ static const struct kind kinds[] = {
 	{ BEGIN("SQLite format 3"), "%s is an SQLite database, but no export of 'nsys export --type sqlite'" },
 };
 
+/* JSON that is no trace, by a word that is in it. */
+static const struct {
+	const char *word, *sentence;
+} json_kinds[] = {
+	{ "speedscope.app", "%s is a speedscope profile, which is not read: give the recording that it was made of" },
+	{ "\"preprocessedProfileVersion\"", "%s is a profile of the Firefox Profiler, which is not read: give the recording that it was made of" },
+	{ "\"timeDeltas\"", "%s is a profile of V8 (Chrome, Node.js): its samples are no trace of calls" },
+	{ "\"nbformat\"", "%s is a notebook and not a trace: use inferscope.Profiler in it to record" },
+	{ "\"analysis_version\"", "%s is an analysis that InferScope made, and not the trace: give the file that it is about" },
+};
+
+static const struct {
+	const char *suffix, *sentence;
+} suffixes[] = {
+	{ ".nsys-rep", "%s is a report of Nsight Systems, which only nsys reads: make an export of it with 'nsys export --type sqlite' and give that" },
+	{ ".qdrep", "%s is a report of Nsight Systems, which only nsys reads: make an export of it with 'nsys export --type sqlite' and give that" },
+	{ ".ncu-rep", "%s is a report of Nsight Compute, which has no timeline: record the program with 'inferscope run'" },
+	{ ".xplane.pb", "%s is a profile of XLA, which is not read: give the .trace.json.gz beside it" },
+};
+
+static bool contains(const uint8_t *head, size_t size, const char *word)
+{
+	return memmem(head, size, word, strlen(word)) != NULL;
+}
+
+bool stranger_is_json(const uint8_t *head, size_t size)
+{
+	for (size_t i = 0; i < sizeof json_kinds / sizeof json_kinds[0]; i++)
+		if (contains(head, size, json_kinds[i].word))
+			return true;
+	return false;
+}
+
 static bool ends_with(const char *path, const char *suffix)
 {
 	size_t a = strlen(path), b = strlen(suffix);
@@ -82,15 +115,55 @@ static int unknown(const char *path, const uint8_t *head, size_t size, struct er
 	return -EBADMSG;
 }
 
+/* The marshalled dictionary of cProfile: its first key is a tuple of three. */
+static bool is_python_profile(const uint8_t *head, size_t size)
+{
+	return size > 3 && (head[0] & 0x7f) == '{' && (head[1] & 0x7f) == ')' && head[2] == 3;
+}
+
+/* How many brackets are open at the end; text in quotes is passed over. */
+static size_t open_brackets(const uint8_t *head, size_t size)
+{
+	size_t depth = 0;
+	bool quoted = false;
+
+	for (size_t i = 0; i < size; i++) {
+		if (quoted && head[i] == '\\')
+			i++;
+		else if (head[i] == '"')
+			quoted = !quoted;
+		else if (!quoted && (head[i] == '{' || head[i] == '['))
+			depth++;
+		else if (!quoted && (head[i] == '}' || head[i] == ']') && depth > 0)
+			depth--;
+	}
+	return depth;
+}
+
+static int describe_json(const char *path, const uint8_t *head, size_t size, struct error *err)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < sizeof json_kinds / sizeof json_kinds[0]; i++)
+		if (contains(head, size, json_kinds[i].word))
+			return error_set(err, -EBADMSG, json_kinds[i].sentence, path);
+	while (at < size && (head[at] == ' ' || head[at] == '\n' || head[at] == '\r' || head[at] == '\t'))
+		at++;
+	if (at == size || (head[at] != '{' && head[at] != '['))
+		return unknown(path, head, size, err);
+	if (open_brackets(head, size) > 0)
+		return error_set(err, -EBADMSG, "%s is JSON that ends in the middle, before the first event: was it cut off, or is it still "
+						"being written?", path);
+	return error_set(err, -EBADMSG, "%s is JSON, but has no events of a trace (\"traceEvents\"): known are " READS, path);
+}
+
 int stranger_describe(const char *path, const uint8_t *head, size_t size, struct error *err)
 {
 	if (size == 0)
 		return error_set(err, -EBADMSG, "%s is empty: whatever was to write it has not, or not yet", path);
-	if (ends_with(path, ".nsys-rep") || ends_with(path, ".qdrep"))
-		return error_set(err, -EBADMSG,
-				 "%s is a report of Nsight Systems, which only nsys reads: make an export of it with "
-				 "'nsys export --type sqlite' and give that",
-				 path);
+	for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
+		if (ends_with(path, suffixes[i].suffix))
+			return error_set(err, -EBADMSG, suffixes[i].sentence, path);
 	if (begins_as_markup(head, size))
 		return error_set(err, -EBADMSG,
 				 "%s is a web page (HTML) and not a trace: was it downloaded from a page that asks to log in?",
@@ -101,5 +174,8 @@ int stranger_describe(const char *path, const uint8_t *head, size_t size, struct
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (size >= kinds[i].size && memcmp(head, kinds[i].begin, kinds[i].size) == 0)
 			return error_set(err, -EBADMSG, kinds[i].sentence, path);
-	return unknown(path, head, size, err);
+	if (is_python_profile(head, size))
+		return error_set(err, -EBADMSG, "%s is a profile of Python's cProfile, which has sums of calls and no times of single ones: "
+						"record the program with 'inferscope run'", path);
+	return describe_json(path, head, size, err);
 }

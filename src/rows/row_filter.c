@@ -37,12 +37,15 @@ static const char *kind_name(void *arg, size_t i)
 static int unknown_kind(const struct row_filter *filter, const char *word, struct error *err)
 {
 	const char *near = text_nearest(word, kind_name, NULL);
-	char text[200];
+	char list[400] = "scope_enter, scope_exit";
+	size_t used = strlen(list);
 
-	snprintf(text, sizeof text, "%s: --kind does not know '%.40s'; %s%s%s", filter->command, word,
-		 near ? "did you mean '" : "see inferscope-dump(1)", near ? near : "", near ? "'?" : "");
 	err->exit_code = 2;
-	return error_set(err, -EINVAL, "%s", text);
+	if (near)
+		return error_set(err, -EINVAL, "%s: --kind does not know '%.40s'; did you mean '%s'?", filter->command, word, near);
+	for (size_t i = 0; kind_name(NULL, i) && used < sizeof list; i++)
+		used += (size_t)snprintf(list + used, sizeof list - used, ", %s", kind_name(NULL, i));
+	return error_set(err, -EINVAL, "%s: --kind does not know '%.40s'; there are %s", filter->command, word, list);
 }
 
 int row_filter_set_kinds(struct row_filter *filter, const char *list, struct error *err)
