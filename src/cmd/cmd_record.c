@@ -139,8 +139,8 @@ int cmd_record(int argc, char **argv)
 	struct config config;
 	int64_t pid = 0;
 	const struct option_row rows[] = {
-		RECORDING_OPTIONS(&config),
 		OPTION_INT(0, "for", "PID", &pid, 1, INT_MAX, "the process whose end, at the latest, is the end of the recording"),
+		RECORDING_OPTIONS(&config),
 		OPTION_END,
 	};
 	const struct options options = {

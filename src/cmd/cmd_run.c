@@ -20,6 +20,9 @@ int cmd_run(int argc, char **argv)
 	const struct option_row rows[] = {
 		OPTION_CONFIG(0, "report", "FILE", &config, CONFIG_REPORT,
 			      "where the report goes, as .md, .html, .txt or .json; report.md unless given, none for no analysis"),
+		OPTION_TEXT(0, "apply", "ADVICE", &company.apply,
+			    "follow advice about the program's environment, with commas between: " APPLY_NAMES
+			    "; what that changes is said, and variables that are set stay as they are"),
 		RECORDING_OPTIONS(&config),
 		RUN_OPTION_GPU(&config),
 		OPTION_CONFIG(0, "calls", "on|off", &config, CONFIG_CALLS, "record calls of Python functions; on unless given"),
@@ -27,9 +30,6 @@ int cmd_run(int argc, char **argv)
 			      "full: everything; auto, unless given: less of short calls where that would take more than a two-hundredth "
 			      "of the time; light: operators of PyTorch for a part of the time as well"),
 		RUN_OPTIONS(&config),
-		OPTION_TEXT(0, "apply", "ADVICE", &company.apply,
-			    "follow advice about the program's environment, with commas between: " APPLY_NAMES
-			    "; what that changes is said, and variables that are set stay as they are"),
 		OPTION_END,
 	};
 	const struct options options = {

@@ -147,7 +147,7 @@ static const struct option_row *find_long(const struct options *options, const c
 	const struct option_row *row;
 
 	for (row = options->rows; row->type != OPTION_TYPE_END; row++)
-		if (strlen(row->name) == size && memcmp(row->name, name, size) == 0)
+		if (row->type != OPTION_TYPE_GROUP && strlen(row->name) == size && memcmp(row->name, name, size) == 0)
 			return row;
 	return size == 4 && memcmp(name, "help", 4) == 0 ? &help_row : NULL;
 }
@@ -310,14 +310,19 @@ static int append_row(struct buffer *out, const struct option_row *row)
 int options_help(const struct options *options, struct buffer *out)
 {
 	const struct option_row *row;
+	bool grouped = false;
 	int rc = buffer_printf(out, "usage: inferscope %s %s\n\n", options->command, options->arguments);
 
 	if (rc == 0)
 		rc = append_wrapped(out, options->description, 0);
 	if (rc == 0)
 		rc = buffer_printf(out, "\noptions:\n");
-	for (row = options->rows; row->type != OPTION_TYPE_END && rc == 0; row++)
-		rc = append_row(out, row);
+	for (row = options->rows; row->type != OPTION_TYPE_END && rc == 0; row++) {
+		rc = row->type == OPTION_TYPE_GROUP ? buffer_printf(out, "\n%s:\n", row->help) : append_row(out, row);
+		grouped = grouped || row->type == OPTION_TYPE_GROUP;
+	}
+	if (rc == 0 && grouped)
+		rc = buffer_append(out, "\n", 1); /* it belongs to none of them */
 	if (rc == 0)
 		rc = append_row(out, &help_row);
 	return rc ? rc : buffer_printf(out, "\nexamples:\n%s", options->examples);

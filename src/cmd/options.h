@@ -24,6 +24,7 @@
 
 enum option_type {
 	OPTION_TYPE_END,
+	OPTION_TYPE_GROUP,
 	OPTION_TYPE_FLAG,
 	OPTION_TYPE_INT,
 	OPTION_TYPE_REAL,
@@ -74,6 +75,8 @@ struct option_row {
 #define OPTION_CONFIG(letter, name, argument, config, key, help) \
 	{ OPTION_TYPE_CONFIG, letter, name, argument, config, 0, 0, NULL, key, help }
 #define OPTION_SWITCH(letter, name, config, key, help) OPTION_CONFIG(letter, name, NULL, config, key, help)
+/* No option, but a heading for those behind it in the text of --help. */
+#define OPTION_GROUP(heading) { OPTION_TYPE_GROUP, 0, "", NULL, NULL, 0, 0, NULL, CONFIG_KEY_COUNT, heading }
 #define OPTION_END { OPTION_TYPE_END }
 
 struct options {

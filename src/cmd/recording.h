@@ -10,6 +10,7 @@
 
 #define RECORDING_OPTIONS(config)                                                                                      \
 	OPTION_CONFIG(0, "trace", "FILE", config, CONFIG_TRACE, "where the trace goes; trace.sbt unless given"),       \
+		OPTION_GROUP("how much is kept"),                                                                      \
 		OPTION_CONFIG(0, "trace-size-mb", "N", config, CONFIG_TRACE_SIZE_MB,                                   \
 			      "memory for events on their way to the file, for all processes; 100 unless given"),     \
 		OPTION_CONFIG(0, "overflow", "wrap|discard|block", config, CONFIG_OVERFLOW,                            \
@@ -19,6 +20,7 @@
 			      "drop the oldest events to keep the trace below N MB"),                                  \
 		OPTION_CONFIG(0, "last", "SECONDS", config, CONFIG_LAST_SECONDS,                                       \
 			      "keep only the last SECONDS of the run, at least"),                                      \
+		OPTION_GROUP("what is recorded"),                                                                      \
 		OPTION_CONFIG(0, "waits", "on|off", config, CONFIG_WAITS,                                              \
 			      "look from outside how long threads run, queue and are blocked, and for what; on unless given")
 

@@ -27,6 +27,7 @@
 		OPTION_CONFIG(0, "ops", "on|off", config, CONFIG_OPS, "record operators of PyTorch; on unless given"),  \
 		OPTION_SWITCH(0, "shapes", config, CONFIG_SHAPES, "record the shapes of what operators are given as well"), \
 		OPTION_SWITCH(0, "gpu-args", config, CONFIG_GPU_ARGS, "record the arguments of OpenCL kernels as well"), \
+		OPTION_GROUP("messages"),                                                                               \
 		OPTION_CONFIG(0, "log-level", "LEVEL", config, CONFIG_LOG_LEVEL, "what to tell: debug, info, warn or error"), \
 		OPTION_CONFIG(0, "color", "auto|always|never", config, CONFIG_COLOR,                                    \
 			      "colours on standard error; auto, on a terminal, unless given")

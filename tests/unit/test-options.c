@@ -38,6 +38,7 @@ static const struct option_row rows[] = {
 	OPTION_MAYBE('p', "place", "[:PORT]", &place, is_place, "maybe there"),
 	OPTION_LIST('r', "rules", "FILE", &rules, "may be given again"),
 	OPTION_CHOICE(0, "colour", "COLOUR", &colour, colours, "which colour"),
+	OPTION_GROUP("settings"),
 	OPTION_CONFIG(0, "trace-size-mb", "N", &config, CONFIG_TRACE_SIZE_MB, "memory"),
 	OPTION_CONFIG(0, "calls", "on|off", &config, CONFIG_CALLS, "calls"),
 	OPTION_SWITCH('s', "shapes", &config, CONFIG_SHAPES, "shapes"),
@@ -266,14 +267,41 @@ static void help_is_made_from_the_table(void **state)
 			    "  -p, --place [:PORT]       maybe there\n"
 			    "  -r, --rules FILE          may be given again\n"
 			    "      --colour COLOUR       which colour\n"
+			    "\n"
+			    "settings:\n"
 			    "      --trace-size-mb N     memory\n"
 			    "      --calls on|off        calls\n"
 			    "  -s, --shapes              shapes\n"
+			    "\n"
 			    "  -h, --help                show this text\n"
 			    "\n"
 			    "examples:\n"
 			    "  inferscope test x\n");
 	buffer_release(&out);
+}
+
+static void a_heading_is_no_option(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("--=x"), -EINVAL);
+	assert_int_equal(PARSE("--settings"), -EINVAL);
+	assert_false(options_knows(&table, "--settings"));
+	assert_true(options_knows(&table, "--calls") && options_knows(&table, "--web"));
+	assert_false(options_knows(&table, "--help") || options_knows(&table, "-s") || options_knows(&table, "--"));
+}
+
+static void it_is_said_that_a_double_dash_came_first(void **state)
+{
+	bool divided = false;
+	struct options running = table;
+
+	(void)state;
+	running.stop_at_argument = true;
+	running.ret_divided = &divided;
+	assert_int_equal(parse_with(&running, (const char *const[]){ "-v", "a", "--", "b", NULL }), 3);
+	assert_false(divided);
+	assert_int_equal(parse_with(&running, (const char *const[]){ "-v", "--", "a", "b", NULL }), 2);
+	assert_true(divided);
 }
 
 int main(void)
@@ -289,6 +317,8 @@ int main(void)
 		cmocka_unit_test(wrong_usage_is_one_sentence),
 		cmocka_unit_test(settings_come_from_the_command_line),
 		cmocka_unit_test(help_is_made_from_the_table),
+		cmocka_unit_test(a_heading_is_no_option),
+		cmocka_unit_test(it_is_said_that_a_double_dash_came_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
