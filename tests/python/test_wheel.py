@@ -55,11 +55,11 @@ def environment(wheel, tmp_path_factory):
 
 
 def recorded(command, folder, environment):
-    """What the command says of a recording of PROGRAM."""
+    """What the command says of a recording of PROGRAM.  The one on the user's PATH finds its environment itself."""
     script = folder / "program.py"
     script.write_text(PROGRAM)
     trace = folder / "trace.sbt"
-    env = {**CLEAN, "VIRTUAL_ENV": str(environment)}
+    env = CLEAN if command.parent == environment / "bin" else {**CLEAN, "VIRTUAL_ENV": str(environment)}
     assert output_of(command, "run", "--trace", trace, script, env=env, cwd=folder) == "285\n"
     return json.loads(output_of(command, "info", "--format", "json", trace, env=env))
 
@@ -87,11 +87,17 @@ def test_the_package_is_whole(wheel):
 
 def test_nothing_in_it_needs_a_library_of_ours(environment):
     natives = [path for path in environment.rglob("*") if path.is_file() and not path.is_symlink()
-               and (path.name == "inferscope" or ".so" in path.suffixes)]
+               and (path.parts[-2:] == ("bin", "inferscope") or ".so" in path.suffixes)]
     assert len(natives) == 5
     for path in natives:
         needed = [line for line in output_of("readelf", "--dynamic", path).splitlines() if "(NEEDED)" in line]
         assert needed and not any("inferscope" in line or "libpython" in line for line in needed), path
+
+
+def test_the_shell_finds_the_completion(environment):
+    """bash-completion looks beside the bin/ of the command."""
+    installed = environment / "share" / "bash-completion" / "completions" / "inferscope"
+    assert installed.read_bytes() == (ROOT / "share" / "bash-completion" / "inferscope").read_bytes()
 
 
 def test_it_can_be_imported(environment):
