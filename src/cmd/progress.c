@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cmd/command.h"
 
 #define PATIENCE_NS 1000000000
 #define BETWEEN_NS 100000000
@@ -42,7 +43,7 @@ void progress_step(void *progress, uint64_t done, uint64_t total)
 
 	if (p->start_ns == 0)
 		p->start_ns = now;
-	if (total == 0 || now - p->start_ns < PATIENCE_NS || now - p->shown_ns < BETWEEN_NS || !isatty(STDERR_FILENO))
+	if (total == 0 || now - p->start_ns < PATIENCE_NS || now - p->shown_ns < BETWEEN_NS || !command_says_more() || !isatty(STDERR_FILENO))
 		return;
 	p->shown_ns = now;
 	p->shown = true;
