@@ -38,8 +38,9 @@ int cmd_run(int argc, char **argv)
 		.description = "Runs a program, records what it does, and what its children do, into a trace, and says at the end "
 			       "what limited it and what to change first, with a report of the rest. A Python script, module or code, a "
 			       ".pyz and a folder with a __main__.py run under the Python of the environment that inferscope is "
-			       "installed in, else of the active one, else python3; anything else is executed as it is. The exit status is the program's own, 128 and the number for a signal. An older trace or "
-			       "report of the same name becomes FILE.old.",
+			       "installed in, else of the active one, else python3; anything else is executed as it is. The exit "
+			       "status is the program's own, 128 and the number for a signal. An older trace or report of the same "
+			       "name becomes FILE.old.",
 		.examples = "  inferscope run generate.py --prompt hello\n"
 			    "  inferscope run --c-calls --exclude 'logging.*,*/site-packages/*' -m serving\n"
 			    "  inferscope run ./infer --prompt hello\n"

@@ -19,8 +19,8 @@ struct input_paths {
 };
 #define INPUT_PATHS_INIT { 0 }
 
-/* Adds a file unless it is there already, "-" for standard input, or the traces of a folder in the order of their names, not those in folders below.  `except` (may be NULL)
- * is left out in folders: what is going to be written. */
+/* Adds a file ("-": standard input), or the traces of a folder in the order of their names, not those in folders below; none
+ * that is there already.  `except` (may be NULL) is left out in folders: what is going to be written. */
 int input_paths_add(struct input_paths *list, const char *path, const char *except, struct error *err);
 void input_paths_release(struct input_paths *list);
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "cmd/command.h"
@@ -38,7 +39,9 @@ static bool contains(const struct buffer *text, const char *word)
 /* False: it is no script, or what it takes cannot be seen. */
 static bool read_script(const char *word, struct buffer *text)
 {
-	if (!run_command_is_script(word) || file_read_whole(word, SCRIPT_MAX, text) != 0)
+	struct stat st;
+
+	if (!run_command_is_script(word) || stat(word, &st) != 0 || !S_ISREG(st.st_mode) || file_read_whole(word, SCRIPT_MAX, text) != 0)
 		return false;
 	for (size_t i = 0; i < sizeof opaque / sizeof opaque[0]; i++)
 		if (contains(text, opaque[i]))
