@@ -264,10 +264,10 @@ def test_levels_differ_in_what_they_collect():
     assert basic.operations[0].memory_mb is not None and basic.operations[0].computed is None
     assert detailed.operations[0].memory_mb is not None and detailed.operations[0].computed < 0.5
     assert production.operations[0].memory_mb is None and production.operations[0].computed is None
-    assert (len(basic.bottlenecks), len(basic.samples)) == (0, 0)
+    assert len(basic.bottlenecks) == 0 and [sorted(row) for row in basic.samples] == [["memory_mb", "time_s"]] * 2
     assert [one.operation_name for one in detailed.bottlenecks if one.source == "operation"] == ["load"]
     assert [one.operation_name for one in production.bottlenecks if one.source == "operation"] == ["load"]
-    assert len(detailed.samples) >= 2 and 1 <= len(production.samples) <= 2  # one a second
+    assert len(detailed.samples) >= 2 and 2 <= len(production.samples) <= 3  # one a second, and the end
     assert list(detailed.memory_profile.values()) and all(0 < value < 100 for value in detailed.memory_profile.values())
     assert "cpu_usage" in detailed.performance_metrics and detailed.cpu_profile and detailed.io_profile
     assert detailed.trace is None and detailed.analysis is None
@@ -659,6 +659,18 @@ def test_charts_show_the_figures(tmp_path):
     if any(path.endswith(".png") for path in profiler.generate_charts()):
         data = (tmp_path / (session.session_id + "_visualizations.png")).read_bytes()
         assert data.startswith(b"\x89PNG") and int.from_bytes(data[16:20], "big") == 1920
+
+
+@pytest.mark.parametrize("level", ["basic", "detailed", "production"])
+def test_a_short_session_has_charts_of_what_it_used(tmp_path, level):
+    profiler = profiler_of(level, tmp_path)
+    session = run(profiler, lambda: time.sleep(0.03))
+    times = [row["time_s"] for row in session.samples]
+    assert len(times) >= 2 and times == sorted(times) and times[0] < 0.02 <= times[-1] <= session.duration + 0.5
+    panels = _report.charts(session)["resources"][6]
+    assert panels[0][0] == "memory, MB" and all(len(line[1]) >= 2 for panel in panels for line in panel[2])
+    assert ("processors, %" in [panel[0] for panel in panels]) is (level != "basic")
+    assert "polyline" in Path(profiler.generate_charts()[0]).read_text()
 
 
 def test_an_empty_session_has_a_report(tmp_path):

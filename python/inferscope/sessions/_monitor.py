@@ -2,10 +2,13 @@
 
 import sys
 import threading
+import time
 
 from inferscope.live import LiveMonitor
 
 SAMPLES_MOST = 1000  # when there are more, every other one goes
+SAMPLES_LEAST = 2  # the beginning and the end
+LAST_AFTER = 0.02  # seconds: what is younger shows the end already
 
 KEPT = ("time_s", "memory_mb", "memory_percent", "cpu_percent", "gpu_memory_mb", "gpu_memory_percent", "gpu_percent", "read_mb_per_s",
         "write_mb_per_s", "pressure_percent")
@@ -24,13 +27,14 @@ class Series:
         self.greatest = {}
         self._lock = threading.Lock()
 
-    def add(self, sample):
+    def add(self, sample, last=False):
+        """The last one is kept, whatever comes of those before."""
         row = {key: sample[key] for key in KEPT if sample.get(key) is not None}
         with self._lock:
             for key, value in row.items():
                 if key not in self.greatest or value > self.greatest[key]:
                     self.greatest[key] = value
-            if self.seen % self.stride == 0:
+            if last or self.seen % self.stride == 0:
                 self.rows.append(row)
             self.seen += 1
             if len(self.rows) >= self.most:
@@ -48,10 +52,23 @@ class SessionMonitor(LiveMonitor):
     def __init__(self, interval, config, metrics, each=None):
         super().__init__(interval, config)
         self.series, self._metrics, self._each = Series(), metrics, each
+        self._last = False
+
+    def stop(self):
+        """With a look at the end, so that of a session that is shorter than an interval there are two."""
+        if not self._begin or self._last:
+            return super().stop()
+        super().stop()
+        self._last = True
+        try:
+            while len(self.series.rows) < SAMPLES_LEAST or time.monotonic() - self._begin - self.series.rows[-1]["time_s"] > LAST_AFTER:
+                self._sample()
+        except Exception as error:
+            self._report("monitor", "sampling", error)
 
     def _sample(self):
         sample = super()._sample()
-        self.series.add(sample)
+        self.series.add(sample, self._last)
         for key, name in METRICS.items():
             if sample.get(key) is not None:
                 self._metrics[name] = float(sample[key])

@@ -452,6 +452,9 @@ class _Running:
             self._note("%d runs of operations were not counted, since too many were open" % dropped)
         if self.monitor is not None:
             self._fill_samples()
+        elif "memory_start_mb" in metrics and "memory_end_mb" in metrics:
+            session.samples = [{"time_s": 0.0, "memory_mb": metrics["memory_start_mb"]},
+                               {"time_s": session.duration, "memory_mb": metrics["memory_end_mb"]}]
         session.performance_metrics = dict(metrics)
 
     def _fill_samples(self):
