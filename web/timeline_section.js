@@ -47,6 +47,19 @@ function makeNotes(trace) {
 	return notes.map((note) => make('p', { class: 'message', role: 'status' }, note));
 }
 
+/* Colours of the strips of threads, by what the thread does. */
+const STATE_WORDS = [['running', 'runs'], ['wait', 'waits for a lock'], ['io', 'waits for a file, a pipe or a socket'],
+	['sleep', 'sleeps, polls or waits for a process'], ['device', 'waits for a device'], ['unknown', 'not known']];
+
+/** @param {import('./model.js').Trace} trace @returns {HTMLElement[]} what the colours of threads mean, if there are any */
+export function makeStateLegend(trace) {
+	if (!trace.states.size)
+		return [];
+	const items = STATE_WORDS.map(([family, words]) => make('li', {}, make('span', { class: `swatch state-${family}` }), ` ${words}`));
+
+	return [make('div', { class: 'states-legend' }, make('span', {}, 'The strip of a thread: it '), make('ul', {}, ...items))];
+}
+
 export class TimelineSection {
 	/**
 	 * @param {import('./app.js').App} app
@@ -60,7 +73,8 @@ export class TimelineSection {
 		this.choose = makeButton('Choose range', () => this.toggleChoose(), {
 			'aria-pressed': 'false', title: 'Dragging chooses a range (shift+drag)',
 		});
-		section.append(...makeNotes(app.trace), this.makeToolbar(), makeBanner(app, 'Flame graph and tables show the range'), this.advice);
+		section.append(...makeNotes(app.trace), this.makeToolbar(), makeBanner(app, 'Flame graph and tables show the range'), this.advice,
+			...makeStateLegend(app.trace));
 		this.minimap = new Minimap(app, section);
 		this.timeline = new Timeline(app, section);
 		this.input = new TimelineInput(this.timeline, tip, (from, to) => this.explain(from, to));

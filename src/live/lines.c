@@ -75,6 +75,28 @@ int live_line(struct buffer *out, const struct live_snapshot *s)
 	return rc ? rc : buffer_append(out, "\n", 1);
 }
 
+/* ---- What it does ------------------------------------------------------------------------- */
+
+int live_doing_line(struct buffer *out, const struct live_snapshot *s)
+{
+	int rc = buffer_printf(out, "%8.1f s  now: ", s->run_s);
+
+	if (rc == 0)
+		rc = append_cell(out, s->doing.text, 0);
+	return rc ? rc : buffer_append(out, "\n", 1);
+}
+
+int live_steps_line(struct buffer *out, const struct live_snapshot *s)
+{
+	int rc = buffer_printf(out, "%8.1f s  steps: ", s->run_s);
+
+	if (rc == 0 && s->steps.known)
+		rc = buffer_printf(out, "found by %s, from ", s->steps.found);
+	if (rc == 0)
+		rc = append_cell(out, s->steps.known ? s->steps.name : s->steps.trouble, 0);
+	return rc ? rc : buffer_append(out, "\n", 1);
+}
+
 /* ---- Alerts ------------------------------------------------------------------------------ */
 
 static const char *severity_name(unsigned severity)

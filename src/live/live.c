@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,6 +29,7 @@
 
 #define FIRST_NS 50000000
 #define LINE_NS 1000000000
+#define DOING_NS 10000000000 /* between lines of what it does, which are of so many seconds */
 
 struct live {
 	struct live_options options;
@@ -44,7 +46,8 @@ struct live {
 	const struct target *target;  /* NULL: not a child of ours */
 	pid_t pid;
 	enum clock_source clock;
-	int64_t begin_ns, last_ns, due_ns, line_ns;
+	int64_t begin_ns, last_ns, due_ns, line_ns, doing_ns;
+	char steps[LIVE_TEXT]; /* as they were told last */
 	int64_t asleep_ns; /* before the beginning */
 	int64_t start_ns; /* by the clock of the day; 0: before us */
 	bool suspended;
@@ -244,11 +247,33 @@ static void take_line(struct live *live, int64_t now)
 		live->line_ns = now;
 }
 
+static void take_doing_line(struct live *live, int64_t now)
+{
+	if (live->options.view != LIVE_VIEW_LINES || now - live->doing_ns < DOING_NS - live->interval_ns / 2)
+		return;
+	(void)live_doing_line(&live->text, live->snapshot);
+	live->doing_ns = now;
+}
+
+/* Once, and again when it is another way, or another trouble. */
+static void take_steps_line(struct live *live)
+{
+	const struct live_steps *s = &live->snapshot->steps;
+	const char *words = s->known ? s->found : s->trouble;
+
+	if (live->options.view != LIVE_VIEW_LINES || !words[0] || strcmp(words, live->steps) == 0)
+		return;
+	(void)live_steps_line(&live->text, live->snapshot);
+	snprintf(live->steps, sizeof live->steps, "%s", words);
+}
+
 static void look(struct live *live, int64_t now)
 {
 	fill(live, now);
 	live_alerts_judge(live->alerts, live->snapshot);
 	take_line(live, now);
+	take_doing_line(live, now);
+	take_steps_line(live);
 	tell_alerts(live);
 	print(live);
 	publish(live);
@@ -261,7 +286,7 @@ static void begin(struct live *live, pid_t pid)
 {
 	live->pid = pid;
 	live->asleep_ns = asleep_ns();
-	live->begin_ns = live->line_ns = now_ns();
+	live->begin_ns = live->line_ns = live->doing_ns = now_ns();
 	live->due_ns = live->begin_ns + FIRST_NS;
 }
 

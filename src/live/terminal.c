@@ -230,6 +230,25 @@ static int draw_facts(struct live_terminal *t, const struct live_snapshot *s, in
 	return 2;
 }
 
+/* What it does, and how its steps are found; both only where they leave room for the rest. */
+static int draw_doing(struct live_terminal *t, const struct live_snapshot *s, int row)
+{
+	const struct live_steps *steps = &s->steps;
+	int at;
+
+	if (t->rows < 14 || !s->doing.text[0])
+		return 0;
+	at = paint_text(t, row, 0, t->columns, INK_STRONG, "now    ");
+	paint_text(t, row, at, t->columns - at, INK_PLAIN, s->doing.text);
+	if (t->rows < 20 || !(steps->known || steps->trouble[0]))
+		return 1;
+	at = paint_text(t, row + 1, 0, t->columns, INK_STRONG, "steps  ");
+	if (steps->known)
+		at += paint_format(t, row + 1, at, t->columns - at, INK_PLAIN, "by %.48s, from ", steps->found);
+	paint_text(t, row + 1, at, t->columns - at, INK_PLAIN, steps->known ? steps->name : steps->trouble);
+	return 2;
+}
+
 static void draw_foot(struct live_terminal *t, const struct live_snapshot *s, int row)
 {
 	char rate[NUMBER_SIZE], total[32], lost[32], bytes[NUMBER_SIZE], cpu[NUMBER_SIZE], rss[NUMBER_SIZE], text[192] = "";
@@ -273,6 +292,7 @@ static void draw_body(struct live_terminal *t, const struct live_snapshot *s)
 
 	if (t->rows >= 12)
 		row += draw_facts(t, s, row);
+	row += draw_doing(t, s, row);
 	if (!(t->large && t->pane == PANE_OUTPUT)) {
 		row += meters_draw(t, s, row, room);
 		row += draw_active_alerts(t, s, row, t->rows >= 20 ? ALERT_ROWS : 1);

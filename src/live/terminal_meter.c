@@ -48,11 +48,13 @@ static bool meter_step(const struct live_snapshot *s, struct meter *m)
 static bool meter_rate(const struct live_snapshot *s, struct meter *m)
 {
 	char rate[NUMBER_SIZE], since[NUMBER_SIZE];
+	int n;
 
 	if (!s->steps.known)
 		return false;
-	snprintf(m->text, sizeof m->text, "%s/s  %llu steps  last %s ago", number_plain(rate, s->steps.rate),
-		 (unsigned long long)s->steps.count, number_seconds(since, s->steps.since_s));
+	n = snprintf(m->text, sizeof m->text, "%s/s  %llu steps", number_plain(rate, s->steps.rate), (unsigned long long)s->steps.count);
+	if (!isnan(s->steps.since_s))
+		snprintf(m->text + n, sizeof m->text - (size_t)n, "  last %s ago", number_seconds(since, s->steps.since_s));
 	return true;
 }
 

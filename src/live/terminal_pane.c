@@ -50,11 +50,16 @@ static const char *thread_name(const struct live_snapshot *s, size_t item)
 	return s->threads[item].name;
 }
 
-static void thread_place(const struct live_thread *t, char *out)
+/* Where it is now; where nothing is open, or operators are not recorded just now, where it mostly is. */
+static void thread_place(const struct live_snapshot *s, const struct live_thread *t, char *out)
 {
 	const char *between = t->scope[0] && t->op[0] ? " > " : "";
+	bool open = t->scope[0] || t->op[0], told = t->tid == s->doing.tid && t->pid == s->doing.pid && s->doing.most[0];
 
-	snprintf(out, CELL, "%s%s%s", t->scope, between, t->op);
+	if (open || !told)
+		snprintf(out, CELL, "%s%s%s", t->scope, between, t->op);
+	else
+		snprintf(out, CELL, "mostly %s", s->doing.most);
 }
 
 static void thread_cell(const struct live_snapshot *s, size_t item, size_t column, char *out)
@@ -85,7 +90,7 @@ static void thread_cell(const struct live_snapshot *s, size_t item, size_t colum
 		snprintf(out, CELL, "%s", t->what);
 		break;
 	default:
-		thread_place(t, out);
+		thread_place(s, t, out);
 	}
 }
 
@@ -217,19 +222,30 @@ static const char *const process_sorts[] = { "tree", "cpu", "memory", "id", NULL
 
 /* ---- Places ------------------------------------------------------------------------- */
 
-static size_t place_count(const struct live_snapshot *s)
+/* Those of the thread, then those of devices: shares of another whole. */
+static size_t thread_places(const struct live_snapshot *s)
 {
 	return s->place_count < LIVE_PLACES ? s->place_count : LIVE_PLACES;
 }
 
+static size_t place_count(const struct live_snapshot *s)
+{
+	return thread_places(s) + (s->kernel_count < LIVE_PLACES ? s->kernel_count : LIVE_PLACES);
+}
+
+static const struct live_place *place_of(const struct live_snapshot *s, size_t item)
+{
+	return item < thread_places(s) ? &s->places[item] : &s->kernels[item - thread_places(s)];
+}
+
 static const char *place_name(const struct live_snapshot *s, size_t item)
 {
-	return s->places[item].name;
+	return place_of(s, item)->name;
 }
 
 static void place_cell(const struct live_snapshot *s, size_t item, size_t column, char *out)
 {
-	const struct live_place *p = &s->places[item];
+	const struct live_place *p = place_of(s, item);
 	char number[NUMBER_SIZE];
 
 	switch (column) {
@@ -249,8 +265,10 @@ static void place_cell(const struct live_snapshot *s, size_t item, size_t column
 
 static int place_compare(const struct live_snapshot *s, size_t a, size_t b, unsigned sort)
 {
-	const struct live_place *x = &s->places[a], *y = &s->places[b];
+	const struct live_place *x = place_of(s, a), *y = place_of(s, b);
 
+	if ((a < thread_places(s)) != (b < thread_places(s)))
+		return a < thread_places(s) ? -1 : 1;
 	switch (sort) {
 	case 1:
 		return compare_numbers(x->calls, y->calls);
@@ -265,7 +283,7 @@ static const struct column place_columns[] = {
 	{ "SHARE", 6, true, 0 },
 	{ "CALLS/S", 9, true, 0 },
 	{ "KIND", 12, false, 50 },
-	{ "SCOPE OR OPERATOR", 0, false, 0 },
+	{ "SCOPE, OPERATOR OR FUNCTION", 0, false, 0 },
 };
 static const char *const place_sorts[] = { "share", "calls", "name", NULL };
 
@@ -428,7 +446,10 @@ static void sorted_by(const struct live_terminal *t, const struct live_snapshot 
 	uint32_t more = t->pane == PANE_THREADS ? s->threads_left_out : t->pane == PANE_PROCESSES ? s->processes_left_out : 0;
 	const char *sort = tables[t->pane].sorts[t->sort[t->pane]];
 
-	if (more)
+	if (t->pane == PANE_PLACES && s->doing.thread[0] && !isnan(s->doing.window_s)) /* the one whole of all shares */
+		snprintf(out, size, "of %.40s, last %.0f s%s; by %s ", s->doing.thread, s->doing.window_s,
+			 s->kernel_count ? ", gpu_*: of devices" : "", sort);
+	else if (more)
 		snprintf(out, size, "by %s, %u more are not shown ", sort, more);
 	else
 		snprintf(out, size, "by %s ", sort);

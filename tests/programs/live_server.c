@@ -141,9 +141,15 @@ static void fill_steps(void)
 	add_slice(step * 0.58, step * 0.3, 1, "scope", "backward");
 	add_slice(step * 0.9, step * 0.1, 1, "op", "Optimizer.step#AdamW.step");
 	now.slices_left_out = 211;
+	snprintf(now.steps.found, sizeof now.steps.found, "%s", "the name of a scope");
+	now.doing = (struct live_doing){ .pid = 4000, .tid = 4000, .window_s = 10, .input = 0.1, .operators = 0.64, .scopes = 0.14,
+					 .functions = 0, .running = 0.08, .queueing = 0, .waiting = 0.04 };
+	snprintf(now.doing.thread, sizeof now.doing.thread, "%s", "the main thread");
+	snprintf(now.doing.most, sizeof now.doing.most, "%s", name("aten::conv2d"));
+	snprintf(now.doing.text, sizeof now.doing.text, "computing in operators 64 %% of the last 10 s, most in %s (30 %%)", name("aten::conv2d"));
 	now.place_count = 6;
 	for (uint32_t i = 0; i < now.place_count; i++) {
-		now.places[i] = (struct live_place){ .calls = 8.0 * (i + 1), .share = 0.9 / (i + 1) };
+		now.places[i] = (struct live_place){ .calls = 8.0 * (i + 1), .share = 0.3 / (i + 1) };
 		snprintf(now.places[i].kind, sizeof now.places[i].kind, "%s", i ? "op" : "scope");
 		snprintf(now.places[i].name, sizeof now.places[i].name, "%s", i ? ops[i % 5] : name("train step"));
 	}

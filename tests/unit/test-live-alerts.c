@@ -776,9 +776,9 @@ static void rules_that_make_no_sense_are_refused(void **state)
 	refuse(": memory.used > 1", "NAME: EXPRESSION");
 	refuse("empty:  ", "NAME: EXPRESSION");
 	refuse("typo: memory.usd > 1", "memory.usd");
-	refuse("two: 1, 2", "rule 'two'");
-	refuse("write: (DELETE FROM memory)", "rule 'write'");
-	refuse("other: 1) FROM sqlite_master --", "rule 'other'");
+	refuse("two: 1, 2", "alert 'two'");
+	refuse("write: (DELETE FROM memory)", "alert 'write'");
+	refuse("other: 1) FROM sqlite_master --", "alert 'other'");
 }
 
 int main(void)

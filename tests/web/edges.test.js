@@ -113,6 +113,10 @@ const CHECKS = {
 		assert.ok(text.includes(check.detail), text.slice(0, 400));
 	},
 	async lost({ page }) {
+		const legend = await page.$$eval(".states-legend li", (all) => all.map((one) => [
+			one.textContent.trim(), getComputedStyle(one.firstElementChild).backgroundColor]));
+		assert.deepEqual(legend[0], ["runs", "rgb(26, 127, 75)"]);
+		assert.deepEqual(legend[1], ["waits for a lock", "rgb(192, 52, 45)"]);
 		const known = analysis("lost");
 		assert.ok(known.trace.lost_events > 0);
 		const check = known.integrity.checks.find((one) => one.name === "lost_records");

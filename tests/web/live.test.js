@@ -22,6 +22,8 @@ test("it shows the snapshot, keeps the token to itself, and goes on by itself in
 	assert.equal(await shown.page.$eval("#program", (element) => element.textContent), known.command);
 	for (const part of ["aten::conv2d", "NVIDIA A100", "pt_data_worker", "vda", "eth0", "train step"]) assert.ok(text.includes(part), part);
 	assert.match(text, /The program's own figures\n(.*\n)*requests in queue\t12\nloss\t0\.25\n/);
+	assert.match(text, /Live\.\n+Computing in operators 64 % of the last 10 s, most in aten::conv2d \(30 %\)\.\n+Steps begin with train step: found by/);
+	assert.match(text, /Of the time of the main thread, last 10 s; each moment is in one line\./);
 	assert.match(text, /Step time\n\d+\.\d\d ms\nmedian 120\.00 ms · p95 160\.00 ms/);
 	assert.equal(await shown.status(), "Live.");
 	assert.equal(await shown.page.evaluate(() => location.href), `http://${server.address}/`);

@@ -66,6 +66,28 @@ function costText(s) {
 	return cpu === UNKNOWN && rss === UNKNOWN ? '' : `Watching costs ${cpu} of a processor and ${rss}.`;
 }
 
+/** @param {import('./snapshot.js').Snapshot} s @returns {string} what the program does, as a sentence */
+export function doingText(s) {
+	const text = s.state === 'ended' ? '' : safeText(words(s.doing.text));
+
+	return text ? `${text[0].toUpperCase()}${text.slice(1)}.` : '';
+}
+
+/** @param {Record<string, any>} steps @returns {string} how steps are found, or why they are not */
+export function stepsText(steps) {
+	if (steps.known)
+		return `Steps begin with ${safeText(middleCut(words(steps.name), 96))}: found by ${words(steps.found) || 'its name'}.`;
+	const trouble = safeText(words(steps.trouble));
+
+	return trouble ? `${trouble[0].toUpperCase()}${trouble.slice(1)}.` : '';
+}
+
+/** @param {HTMLElement} element @param {string} text that may be empty */
+function setLine(element, text) {
+	setText(element, text);
+	element.hidden = !text;
+}
+
 /** @param {LiveApp} app @param {(id: string) => HTMLElement} byName */
 export function makeHeading(app, byName) {
 	const connection = byName('connection');
@@ -84,6 +106,8 @@ export function makeHeading(app, byName) {
 		const command = safeText(middleCut(words(shown.command) || 'program', 200));
 
 		setText(byName('program'), command);
+		setLine(byName('doing'), doingText(shown));
+		setLine(byName('steps-found'), stepsText(shown.steps));
 		setText(byName('facts'), factsText(shown));
 		setText(byName('foot'), costText(shown));
 		document.title = `${shown.active_alerts > 0 ? '(!) ' : ''}${middleCut(command, 60)} – inferscope`;

@@ -11,20 +11,28 @@ import { setText } from './tiles.js';
 /** @typedef {import('./live_app.js').LiveApp} LiveApp */
 /** @typedef {import('./live_table.js').LiveColumn} LiveColumn */
 
-/** What it is in, and what it waits for. @param {Record<string, any>} row @returns {string} */
-function whereText(row) {
-	return [words(row.scope), words(row.op), words(row.what)].filter(Boolean).join(' › ');
+/**
+ * What it is in, and what it waits for; where nothing is open just now, where it mostly is.
+ * @param {Record<string, any>} row
+ * @param {Record<string, any>} doing
+ * @returns {string}
+ */
+export function whereText(row, doing) {
+	const open = [words(row.scope), words(row.op)].filter(Boolean);
+	const mostly = !open.length && row.tid === doing.tid && row.pid === doing.pid && words(doing.most);
+
+	return [...open, mostly ? `mostly ${mostly}` : '', words(row.what)].filter(Boolean).join(' › ');
 }
 
-/** @type {LiveColumn[]} */
-const THREADS = [
+/** @param {LiveApp} app @returns {LiveColumn[]} */
+const threadColumns = (app) => [
 	{ title: 'Thread', name: true, text: (row) => words(row.name) || '(no name)' },
 	{ title: 'Number', minor: true, text: (row) => String(row.tid) },
 	{ title: 'Running', text: (row) => shareText(figure(row.cpu)), share: (row) => figure(row.cpu) },
 	{ title: 'Queueing', minor: true, text: (row) => shareText(figure(row.queue)) },
 	{ title: 'State', word: true, text: (row) => plainWords(words(row.state)) },
 	{ title: 'For', text: (row) => (words(row.state) === 'running' ? '' : secondsText(figure(row.waiting_s))) },
-	{ title: 'Where', name: true, text: whereText },
+	{ title: 'Where', name: true, text: (row) => whereText(row, app.shown?.doing ?? {}) },
 ];
 
 /** @type {LiveColumn[]} */
@@ -83,6 +91,13 @@ const INTERFACES = [
 	{ title: 'Errors', minor: true, text: (row) => rateText(figure(row.errors)) },
 ];
 
+/** The one whole of all shares. @param {Record<string, any>} doing @returns {string} */
+export function wholeText(doing) {
+	const thread = safeText(words(doing.thread));
+
+	return thread ? `Of the time of ${thread}, last ${Math.round(figure(doing.window_s) || 0)} s; each moment is in one line.` : '';
+}
+
 /** @param {unknown} list @returns {Record<string, any>[]} */
 function rowsOf(list) {
 	return Array.isArray(list) ? list.filter((row) => typeof row === 'object' && row !== null) : [];
@@ -112,13 +127,17 @@ function listOf(app, section, caption, columns, most, rows) {
 export function makeLists(app, section) {
 	const devices = section('devices');
 	const none = make('p', { class: 'more' });
+	const whole = make('p', { class: 'more' });
+
+	section('places').append(whole);
 	const alone = [
-		{ id: 'threads', draw: listOf(app, section('threads'), 'Threads', THREADS, 20, (s) => [s.threads, s.threads_left_out]) },
+		{ id: 'threads', draw: listOf(app, section('threads'), 'Threads', threadColumns(app), 20, (s) => [s.threads, s.threads_left_out]) },
 		{
 			id: 'processes',
 			draw: listOf(app, section('processes'), 'Processes', PROCESSES, 12, (s) => [s.processes, s.processes_left_out]),
 		},
-		{ id: 'places', draw: listOf(app, section('places'), 'Scopes and operators', PLACES, 12, (s) => [s.places, 0]) },
+		{ id: 'places', draw: listOf(app, section('places'), 'Scopes, operators and functions', PLACES, 12, (s) => [s.places, 0]) },
+		{ id: 'kernels', draw: listOf(app, section('kernels'), 'Work of devices', PLACES, 12, (s) => [s.kernels, 0]) },
 		{ id: 'counters', draw: listOf(app, section('counters'), 'What the program counts itself', COUNTERS, 12, (s) => [s.counters, 0]) },
 	];
 	const together = [
@@ -131,6 +150,7 @@ export function makeLists(app, section) {
 	app.add(() => {
 		for (const { id, draw } of alone)
 			section(id).hidden = !draw();
+		setText(whole, wholeText(app.shown?.doing ?? {}));
 		const there = together.map((draw) => draw());
 		const source = app.shown && !there[0] ? words(app.shown.gpu_source) : '';
 

@@ -32,14 +32,16 @@
  * @property {Record<string, any>[]} threads
  * @property {Record<string, any>} steps
  * @property {Record<string, any>[]} slices
+ * @property {Record<string, any>} doing
  * @property {Record<string, any>[]} places
+ * @property {Record<string, any>[]} kernels
  * @property {Record<string, any>[]} counters
  * @property {Record<string, any>} events
  * @property {Record<string, any>[]} alerts
  */
 
-const LISTS = ['gpus', 'processes', 'threads', 'slices', 'places', 'counters', 'alerts'];
-const GROUPS = ['cpu', 'memory', 'io', 'network', 'steps', 'events'];
+const LISTS = ['gpus', 'processes', 'threads', 'slices', 'places', 'kernels', 'counters', 'alerts'];
+const GROUPS = ['cpu', 'memory', 'io', 'network', 'steps', 'doing', 'events'];
 
 /** @param {unknown} value @returns {value is Record<string, any>} */
 function isObject(value) {

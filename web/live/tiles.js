@@ -6,6 +6,8 @@ import { figure, gpuMean } from './snapshot.js';
 import { coresText, flowText, known, rateText, secondsText, shareText, sizeText, UNKNOWN } from './live_text.js';
 import { drawPlot } from './plot.js';
 
+const SPAN = 60; /* columns of the grid: rows of one to six tiles fill it */
+
 /** @typedef {import('./snapshot.js').Snapshot} Snapshot */
 
 /**
@@ -92,7 +94,6 @@ class Tile {
 	update(s) {
 		const { kind } = this;
 
-		this.root.hidden = kind.there ? !kind.there(s) : false;
 		if (this.root.hidden)
 			return;
 		setText(this.value, kind.value(s));
@@ -108,6 +109,38 @@ export function setText(element, text) {
 		element.textContent = text;
 }
 
+/**
+ * Rows are as even as they can be, and full: no row has a hole.
+ * @param {number} count of tiles
+ * @param {number} width of all of them
+ * @returns {number[]} of how many of SPAN columns each is
+ */
+export function spansOf(count, width) {
+	const most = width >= 1000 ? 5 : width >= 640 ? 4 : 2;
+	const rows = Math.ceil(count / most);
+	const spans = [];
+
+	for (let row = 0; row < rows; row++) {
+		const size = Math.floor(count / rows) + (row < count % rows ? 1 : 0);
+
+		spans.push(...new Array(size).fill(SPAN / size));
+	}
+	return spans;
+}
+
+/** @param {Tile[]} tiles @param {HTMLElement} place */
+function arrange(tiles, place) {
+	const there = tiles.filter((tile) => !tile.root.hidden);
+	const spans = spansOf(there.length, place.clientWidth);
+
+	there.forEach((tile, i) => {
+		const column = `span ${spans[i]}`;
+
+		if (tile.root.style.gridColumn !== column)
+			tile.root.style.gridColumn = column;
+	});
+}
+
 /** @param {import('./live_app.js').LiveApp} app @param {HTMLElement} place */
 export function makeTiles(app, place) {
 	const tiles = TILES.map((kind) => new Tile(app, kind));
@@ -116,8 +149,12 @@ export function makeTiles(app, place) {
 	app.add(() => {
 		const { shown } = app;
 
-		if (shown)
-			tiles.forEach((tile) => tile.update(shown));
+		if (!shown)
+			return;
+		for (const tile of tiles)
+			tile.root.hidden = tile.kind.there ? !tile.kind.there(shown) : false;
+		arrange(tiles, place);
+		tiles.forEach((tile) => tile.update(shown));
 	});
 	new ResizeObserver(() => app.draw()).observe(place);
 }

@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { inOrder, remember } from "../../../web/live/alert_list.js";
 import { clockText, coresText, flowText, rateText, secondsText, shareText } from "../../../web/live/live_text.js";
+import { doingText, stepsText } from "../../../web/live/heading.js";
+import { whereText, wholeText } from "../../../web/live/lists.js";
+import { spansOf } from "../../../web/live/tiles.js";
 import { columnsOf, spanOf } from "../../../web/live/plot.js";
 import { POINTS, Ring, SERIES } from "../../../web/live/ring.js";
 import { figure, nextSnapshot, words } from "../../../web/live/snapshot.js";
@@ -84,4 +87,41 @@ test("figures as text", () => {
 	assert.deepEqual([0.0123, 12, 100, NaN].map(secondsText), ["12.30 ms", "12.000 s", "1:40", "–"]);
 	assert.deepEqual([0.004, 0.5, 1.93, NaN].map(shareText), ["0.4 %", "50 %", "193 %", "–"]);
 	assert.deepEqual([rateText(6.6349), rateText(61000), flowText(2e6), coresText(1.926)], ["6.63/s", "61,000/s", "2.0 MB/s", "1.93"]);
+});
+
+test("rows of tiles are full and even", () => {
+	const rowsOf = (count, width) => {
+		const sizes = [];
+		let sum = 0, size = 0;
+		for (const span of spansOf(count, width)) {
+			sum += span;
+			size++;
+			if (sum === 60) [sum, size] = [0, (sizes.push(size), 0)];
+		}
+		assert.equal(sum, 0, `a hole: ${count} in ${width}`);
+		return sizes;
+	};
+	assert.deepEqual(rowsOf(5, 1200), [5]);
+	assert.deepEqual(rowsOf(7, 1200), [4, 3]);
+	assert.deepEqual(rowsOf(8, 1200), [4, 4]);
+	assert.deepEqual(rowsOf(6, 700), [3, 3]);
+	assert.deepEqual(rowsOf(7, 380), [2, 2, 2, 1]);
+	assert.deepEqual(spansOf(0, 1200), []);
+});
+
+test("what the program does is a sentence, and says of what its shares are", () => {
+	const snapshot = (text) => nextSnapshot(JSON.stringify({ state: "running", doing: { text } }), null);
+	assert.equal(doingText(snapshot("waiting for input 63 % of the last 10 s")), "Waiting for input 63 % of the last 10 s.");
+	assert.equal(doingText(nextSnapshot("{}", null)), "");
+	assert.equal(doingText(snapshot("in \u001b[31m\u202e")).includes("\u001b"), false);
+	assert.equal(stepsText({ known: true, name: "aten::rand", found: "the repetition of operators" }),
+		"Steps begin with aten::rand: found by the repetition of operators.");
+	assert.equal(stepsText({ known: false, trouble: "cannot tell the steps apart: x" }), "Cannot tell the steps apart: x.");
+	assert.equal(stepsText({ known: false, trouble: null }), "");
+	assert.equal(wholeText({ thread: "the main thread", window_s: 9.7 }),
+		"Of the time of the main thread, last 10 s; each moment is in one line.");
+	const doing = { pid: 1, tid: 2, most: "aten::mm" };
+	assert.equal(whereText({ pid: 1, tid: 2, scope: null, op: null, what: "x" }, doing), "mostly aten::mm › x");
+	assert.equal(whereText({ pid: 1, tid: 2, scope: "s", op: "aten::add" }, doing), "s › aten::add");
+	assert.equal(whereText({ pid: 1, tid: 3 }, doing), "");
 });
