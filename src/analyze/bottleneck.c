@@ -66,6 +66,15 @@ static double memory_share(const struct analysis_findings *findings)
 	return sum;
 }
 
+/* What would tell where the main thread is. */
+static const char *what_helps(const struct host_tree *tree)
+{
+	for (uint32_t i = 1; i < tree->count; i++)
+		if (tree->nodes[i].kind == EVENT_CPU_CALL)
+			return "mark its parts, with inferscope.scope(\"name\")";
+	return "run it with --calls on, which records its functions";
+}
+
 static int bottleneck_of_host(struct parts *p)
 {
 	struct analysis_bottleneck *b = &p->a->bottleneck;
@@ -83,7 +92,8 @@ static int bottleneck_of_host(struct parts *p)
 	}
 	unknown = share(time[OWNER_UNKNOWN], span);
 	if (unknown > WORLD_MOST) {
-		snprintf(b->cause, sizeof b->cause, "for %.0f %% of the time nothing was recorded of the main thread", 100 * unknown);
+		snprintf(b->cause, sizeof b->cause, "for %.0f %% of the time nothing was recorded of the main thread: %s", 100 * unknown,
+			 what_helps(&h->tree));
 		return 0;
 	}
 	memory = memory_share(&p->a->findings);

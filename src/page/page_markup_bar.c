@@ -200,17 +200,6 @@ static void put_legend(struct page *p, const struct parts *parts, enum report_gr
 		page_put(p, "</ul></div>\n");
 }
 
-static const char *what_of(const struct analysis *a)
-{
-	if (a->device_count)
-		return a->device_count == 1 ? "the GPU's time" : "the time of all GPUs";
-	if (!a->host.window.looked || a->host.unit == UNIT_RUN)
-		return "the whole run";
-	if (a->host.unit == UNIT_STEPS)
-		return a->host.skipped ? "the steps after the first" : "the steps";
-	return "the main loop";
-}
-
 void page_markup_breakdown(struct page *p)
 {
 	struct parts parts;
@@ -220,7 +209,7 @@ void page_markup_breakdown(struct page *p)
 	if (parts.span <= 0 || parts.count == 0)
 		return;
 	page_put(p, "<figure id=\"breakdown\">\n<figcaption><b>Where the time goes</b> <span class=\"of\">of %s, %s</span></figcaption>\n",
-		 what_of(p->a), page_time(time, (double)parts.span));
+		 report_whole(p->a), page_time(time, (double)parts.span));
 	put_bar(p, &parts);
 	for (unsigned group = 0; group <= REPORT_UNSEEN; group++)
 		put_legend(p, &parts, group);

@@ -181,7 +181,8 @@ static void items_fit(const struct view *v, struct items *items, size_t room)
 		items->list[items->count++] = other;
 }
 
-static void put_items(struct view *v, struct items *items, enum view_style style)
+/* tail: what is said behind them, or below where there is no room. */
+static void put_items(struct view *v, struct items *items, enum view_style style, const char *tail)
 {
 	items_fit(v, items, view_left(v));
 	for (size_t i = 0; i < items->count; i++) {
@@ -193,6 +194,9 @@ static void put_items(struct view *v, struct items *items, enum view_style style
 		view_end(v);
 		view_put(v, " %.1f", 100 * items->list[i].share);
 	}
+	if (view_left(v) < strlen(tail))
+		view_line(v);
+	view_put(v, "%s", tail);
 	view_line(v);
 }
 
@@ -212,15 +216,16 @@ static void put_device_bars(struct view *v, const struct analysis *a, const stru
 	struct items busy = items_of(shares, false), idle = items_of(shares, true);
 
 	view_put(v, "  busy %4.1f%%", 100 * share(t.span - t.idle, t.span));
-	put_items(v, &busy, VIEW_GOOD);
+	put_items(v, &busy, VIEW_GOOD, "");
 	view_put(v, "  idle %4.1f%%", 100 * share(t.idle, t.span));
-	put_items(v, &idle, VIEW_WARN);
+	put_items(v, &idle, VIEW_WARN, "");
 }
 
 static void put_bars(struct view *v, const struct analysis *a)
 {
 	struct items items = { .count = 0 };
 	struct report_shares shares;
+	char whole[40];
 
 	if (a->summary.end_to_end <= 0)
 		return;
@@ -231,7 +236,8 @@ static void put_bars(struct view *v, const struct analysis *a)
 	}
 	for (size_t i = 0; i < shares.count; i++)
 		items_add(&items, shares.list[i].name, share(shares.list[i].time, shares.span));
-	put_items(v, &items, VIEW_GOOD);
+	snprintf(whole, sizeof whole, "  %% of %s", report_whole(a)); /* of which the costs are, too */
+	put_items(v, &items, VIEW_GOOD, whole);
 }
 
 static void put_steps(struct view *v, const struct analysis *a)

@@ -123,6 +123,7 @@ struct report_shares {
 	int64_t span;
 };
 void report_shares(const struct analysis *a, struct report_shares *ret);
+const char *report_whole(const struct analysis *a); /* of what they are shares, for a person */
 
 /* The largest costs, for where nothing is to be changed: of the devices' time, or of the threads'. */
 #define REPORT_COSTS 2

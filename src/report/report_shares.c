@@ -1,4 +1,5 @@
 /* report_shares.c - see report_parts.h. */
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -58,6 +59,17 @@ void report_shares(const struct analysis *a, struct report_shares *ret)
 		add_breakdown(ret, a);
 }
 
+const char *report_whole(const struct analysis *a)
+{
+	if (a->device_count)
+		return a->device_count == 1 ? "the GPU's time" : "the time of all GPUs";
+	if (!a->host.window.looked || a->host.unit == UNIT_RUN)
+		return "the whole run";
+	if (a->host.unit == UNIT_STEPS)
+		return a->host.skipped ? "the steps after the first" : "the steps";
+	return "the main loop";
+}
+
 /* ---- What costs most, worth changing or not ---------------------------------- */
 
 static size_t device_costs(const struct analysis *a, struct report_cost *costs)
@@ -80,8 +92,43 @@ static size_t device_costs(const struct analysis *a, struct report_cost *costs)
 	return count;
 }
 
-/* Of what the host did, by its own time: functions where there are any, else operators, else scopes. */
-static size_t host_costs(const struct analysis *a, struct report_cost *costs)
+/* Whose time it is: an operator has with it all that it calls, as the program has asked for it. */
+static uint32_t cost_name(const struct host_tree *tree, uint32_t node)
+{
+	uint32_t owner = node;
+
+	for (uint32_t i = node; i != 0; i = tree->nodes[i].parent)
+		if (tree->nodes[i].kind == EVENT_OP)
+			owner = i;
+	return tree->nodes[owner].name;
+}
+
+/* Of the time that is judged, which is the whole of the shares above them, too: each moment is one cost's. */
+static size_t window_costs(const struct analysis *a, const struct host_window *w, struct report_cost *costs)
+{
+	int64_t *times = calloc((size_t)a->timeline->string_count + 1, sizeof *times);
+	size_t count = 0;
+
+	for (uint32_t i = 1; times && i < w->tree->count; i++)
+		times[cost_name(w->tree, i)] += w->costs[i].wall;
+	for (uint32_t name = 0; times && name < a->timeline->string_count; name++) {
+		size_t at = count;
+
+		if (times[name] <= 0)
+			continue;
+		count += count < REPORT_COSTS;
+		for (; at > 0 && costs[at - 1].share < report_percent(times[name], w->to - w->from) / 100; at--)
+			if (at < REPORT_COSTS)
+				costs[at] = costs[at - 1];
+		if (at < REPORT_COSTS)
+			costs[at] = (struct report_cost){ name, report_percent(times[name], w->to - w->from) / 100 };
+	}
+	free(times);
+	return count;
+}
+
+/* Where nobody looked at threads: of what the host did, by its own time: functions where there are any, else operators, else scopes. */
+static size_t table_costs(const struct analysis *a, struct report_cost *costs)
 {
 	const struct analysis_table *table = a->functions.count ? &a->functions : a->operators.count ? &a->operators : &a->scopes;
 	size_t most[REPORT_COSTS], count = report_most_self(table, most, REPORT_COSTS);
@@ -94,7 +141,9 @@ static size_t host_costs(const struct analysis *a, struct report_cost *costs)
 
 size_t report_costs(const struct analysis *a, struct report_cost costs[REPORT_COSTS])
 {
-	return a->device_count ? device_costs(a, costs) : host_costs(a, costs);
+	if (a->device_count)
+		return device_costs(a, costs);
+	return a->host.window.looked ? window_costs(a, &a->host.window, costs) : table_costs(a, costs);
 }
 
 /* ---- Figures ------------------------------------------------------------------ */
