@@ -111,7 +111,8 @@ def test_an_older_trace_becomes_old(tidy):
 
     assert len(tidy.trace().events) == 62
     assert len(tidy.trace(tidy.folder / "trace.sbt.old").events) == 42
-    assert sorted(path.name for path in tidy.folder.iterdir()) == ["trace.sbt", "trace.sbt.old"]
+    assert len(tidy.trace(tidy.folder / "trace.sbt.2.old").events) == 22  # younger than a minute
+    assert sorted(path.name for path in tidy.folder.iterdir()) == ["trace.sbt", "trace.sbt.2.old", "trace.sbt.old"]
 
 
 def test_the_program_changes_its_folder(tidy):
