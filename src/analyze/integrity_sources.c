@@ -15,7 +15,7 @@
 #include "base/msgpack.h"
 
 struct sources {
-	uint64_t files, events, skipped, repaired, truncated, aligned;
+	uint64_t files, events, skipped, left_out, repaired, truncated, aligned;
 };
 
 static bool key_is(const struct msgpack_value *key, const char *text)
@@ -49,6 +49,8 @@ static int read_pair(struct cursor *c, struct sources *s)
 		take_number(&value, &s->events);
 	else if (key_is(&key, "skipped"))
 		take_number(&value, &s->skipped);
+	else if (key_is(&key, "left_out"))
+		take_number(&value, &s->left_out);
 	else if (key_is(&key, "repaired"))
 		take_number(&value, &s->repaired);
 	else if (key_is(&key, "truncated"))
@@ -103,7 +105,12 @@ static int check_repaired(struct parts *p)
 	struct sources s = read_sources(p->t->reader);
 	double part = s.events + s.skipped ? (double)s.skipped / (double)(s.events + s.skipped) : 0;
 	enum check_status status = CHECK_OK;
+	char left_out[80] = "";
 
+	if (s.left_out > s.skipped)
+		s.left_out = s.skipped;
+	if (s.left_out)
+		snprintf(left_out, sizeof left_out, " (and left out, since a trace cannot have them: %llu)", (unsigned long long)s.left_out);
 	if (s.files == 0)
 		return check_add(p, "repaired_input", CHECK_SKIPPED, 0, "the trace was not made from that of another tool");
 	if (s.repaired)
@@ -111,9 +118,9 @@ static int check_repaired(struct parts *p)
 	if (s.skipped || s.truncated)
 		status = part > 0.01 ? CHECK_FAIL : CHECK_WARN;
 	return check_add(p, "repaired_input", status, s.skipped + s.repaired,
-			 "events that could not be read: %llu, %.2f %% (failed above 1 %%); read in spite of a fault: %llu; files that end in "
+			 "events that could not be read: %llu%s, %.2f %% (failed above 1 %%); read in spite of a fault: %llu; files that end in "
 			 "their middle: %llu of %llu",
-			 (unsigned long long)s.skipped, 100 * part, (unsigned long long)s.repaired, (unsigned long long)s.truncated,
+			 (unsigned long long)(s.skipped - s.left_out), left_out, 100 * part, (unsigned long long)s.repaired, (unsigned long long)s.truncated,
 			 (unsigned long long)s.files);
 }
 

@@ -43,17 +43,20 @@ static int cannot_read(const char *path, struct error *err)
 static void warn_of_import(const struct import_report *r)
 {
 	const struct import_damage *first = r->damage;
-	const char *noun = r->skipped == 1 ? "event" : "events";
+	uint64_t unread = r->skipped - r->left_out;
+	const char *noun = unread == 1 ? "event" : "events";
 	const char *path = input_stdin_name(r->path);
 	char count[32], where[40] = "";
 
 	if (first->offset || first->size) /* a database has tables and rows instead */
 		snprintf(where, sizeof where, " at byte %llu", (unsigned long long)first->offset);
-	if (r->skipped > 0 && r->damage_count > 0)
-		warning("%s: %s %s could not be read, first%s: %s", path, text_group_digits(count, r->skipped), noun, where,
-			first->reason);
-	else if (r->skipped > 0)
-		warning("%s: %s %s could not be read", path, text_group_digits(count, r->skipped), noun);
+	if (r->left_out > 0)
+		warning("%s: %s %s left out: %s", path, text_group_digits(count, r->left_out), r->left_out == 1 ? "event is" : "events are",
+			r->left_out_reason);
+	if (unread > 0 && r->damage_count > 0)
+		warning("%s: %s %s could not be read, first%s: %s", path, text_group_digits(count, unread), noun, where, first->reason);
+	else if (unread > 0)
+		warning("%s: %s %s could not be read", path, text_group_digits(count, unread), noun);
 	else if (r->damage_count > 0)
 		warning("%s: %s%s: %s", path, r->truncated ? "it is cut off" : "it is damaged", where, first->reason);
 	else if (r->truncated)

@@ -57,7 +57,9 @@ struct import_report {
 	enum import_format format;
 	uint64_t bytes;        /* read, uncompressed */
 	uint64_t events;       /* that are in the trace */
-	uint64_t skipped;      /* that could not be read */
+	uint64_t skipped;      /* that could not be read, or that no trace can have: */
+	uint64_t left_out;     /* of the skipped, those that could be read */
+	const char *left_out_reason; /* of the first of them */
 	uint64_t repaired;     /* that were read in spite of a fault */
 	uint64_t cut;          /* arguments that were too long and are cut */
 	bool truncated;        /* the file ends in the middle */

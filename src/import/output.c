@@ -196,6 +196,8 @@ static void put_source(struct pairs *p, const struct output *o)
 	put_string(p, "format", format, strlen(format));
 	put_count(p, "events", r->events);
 	put_count(p, "skipped", r->skipped);
+	if (r->left_out)
+		put_count(p, "left_out", r->left_out);
 	put_count(p, "repaired", r->repaired);
 	put_count(p, "bytes", r->bytes);
 	put_count(p, "domain", o->domain);

@@ -20,6 +20,13 @@ int output_fail(struct output *o, int rc)
 	return rc;
 }
 
+/* Events that need another one are left out; why, is said of them. */
+static uint32_t output_full(struct output *o, const char *reason)
+{
+	o->full = o->full ? o->full : reason;
+	return OUTPUT_NONE;
+}
+
 /* ---- Hosts ------------------------------------------------------------------- */
 
 static uint32_t new_host(struct output *o, struct trace_host entry)
@@ -90,7 +97,7 @@ void output_hostname(struct output *o, const char *text, size_t size)
 uint32_t output_add_process(struct output *o, struct trace_process entry)
 {
 	if (o->process_count >= OUTPUT_ENTRIES_MAX)
-		return OUTPUT_NONE;
+		return output_full(o, OUTPUT_ENTRIES_FULL);
 	if (ARRAY_GROW(o->processes, o->process_capacity, o->process_count + 1)) {
 		output_fail(o, -ENOMEM);
 		return OUTPUT_NONE;
@@ -180,7 +187,7 @@ void output_rank(struct output *o, int64_t rank, int64_t world_size)
 uint32_t output_add_track(struct output *o, struct trace_track entry)
 {
 	if (o->track_count >= TRACE_TRACK_MAX)
-		return OUTPUT_NONE;
+		return output_full(o, OUTPUT_TRACKS_FULL);
 	if (ARRAY_GROW(o->tracks, o->track_capacity, o->track_count + 1)) {
 		output_fail(o, -ENOMEM);
 		return OUTPUT_NONE;
@@ -282,7 +289,7 @@ uint32_t output_add_device(struct output *o, struct trace_device entry)
 	bool none = entry.properties_size == 0;
 
 	if (o->device_count >= OUTPUT_ENTRIES_MAX)
-		return OUTPUT_NONE;
+		return output_full(o, OUTPUT_ENTRIES_FULL);
 	if (ARRAY_GROW(o->devices, o->device_capacity, o->device_count + 1) ||
 	    own_properties(&entry, none ? "\x80" : entry.properties, none ? 1 : entry.properties_size)) {
 		output_fail(o, -ENOMEM);

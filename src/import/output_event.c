@@ -228,9 +228,12 @@ static int check_writer(struct output *o, struct error *err)
 }
 
 /* An event that cannot be in the trace, though the file has it. */
-static int leave_out(struct output *o)
+static int leave_out(struct output *o, const char *reason)
 {
 	o->report->skipped++;
+	o->report->left_out++;
+	if (!o->report->left_out_reason)
+		o->report->left_out_reason = reason;
 	return 0;
 }
 
@@ -246,8 +249,10 @@ int output_event(struct output *o, const struct import_event *event, struct erro
 		return error_errno(err, o->failure, "cannot write the trace");
 	if (!o->begun && (rc = begin_events(o, event->time, err)))
 		return rc;
-	if (event->track >= o->track_count || event->phase >= PHASE_COUNT || __builtin_add_overflow(event->time, o->add, &time))
-		return leave_out(o);
+	if (event->track >= o->track_count)
+		return leave_out(o, o->full ? o->full : "they are of no thread");
+	if (event->phase >= PHASE_COUNT || __builtin_add_overflow(event->time, o->add, &time))
+		return leave_out(o, "their time is beyond what a trace can have");
 	if (rest.metadata_size > OUTPUT_METADATA_MAX) {
 		rest.metadata_size = cut_metadata(event, &o->cut, &o->report->cut);
 		rest.metadata = o->cut.data;

@@ -13,6 +13,8 @@
 #define OUTPUT_STRING_BYTES_MAX ((size_t)24 << 20) /* all of them together */
 #define OUTPUT_STRING_MAX 16384u                 /* one of them; longer ones are cut */
 #define OUTPUT_PROPERTIES_MAX (256u << 10)       /* of a file, or of a device */
+#define OUTPUT_TRACKS_FULL "a trace has at most 1,048,576 tracks (threads, streams and the like)"
+#define OUTPUT_ENTRIES_FULL "a trace has at most 1,048,576 processes, and as many devices"
 #define OUTPUT_ENTRIES_MAX TRACE_TRACK_MAX       /* processes, devices */
 
 struct output_process {
@@ -59,6 +61,8 @@ struct output {
 	uint32_t string_last; /* the highest number seen */
 	uint32_t string_refused; /* the name of those beyond the limits; 0: not needed yet */
 	uint64_t names_refused;  /* how often it was given out */
+
+	const char *full; /* which limit was met first; NULL: none */
 
 	/* About the file. */
 	uint32_t domain;

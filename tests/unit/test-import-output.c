@@ -584,6 +584,33 @@ static void too_many_files(void **state)
 	stop(&b);
 }
 
+/* What a trace cannot have is told from what cannot be read. */
+static void more_threads_than_there_are_numbers(void **state)
+{
+	struct import_event event = { .kind = EVENT_SCOPE, .phase = PHASE_INSTANT };
+	struct error err = { 0 };
+	struct bench b;
+
+	(void)state;
+	start(&b);
+	open_file(&b);
+	for (uint32_t i = 0; i < TRACE_TRACK_MAX; i++)
+		assert_int_equal(output_thread(b.o, OUTPUT_NONE, i), i);
+	assert_int_equal(output_event(b.o, &event, &err), 0);
+	assert_null(b.report[0].left_out_reason);
+	event.track = output_thread(b.o, OUTPUT_NONE, TRACE_TRACK_MAX);
+	assert_int_equal(event.track, OUTPUT_NONE);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(output_event(b.o, &event, &err), 0);
+	assert_int_equal(b.report[0].events, 1);
+	assert_int_equal(b.report[0].skipped, 3);
+	assert_int_equal(b.report[0].left_out, 3);
+	assert_string_equal(b.report[0].left_out_reason, "a trace has at most 1,048,576 tracks (threads, streams and the like)");
+	close_file(&b);
+	finish(&b);
+	stop(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -600,6 +627,7 @@ int main(void)
 		cmocka_unit_test(times_of_nothing),
 		cmocka_unit_test(sources),
 		cmocka_unit_test(too_many_files),
+		cmocka_unit_test(more_threads_than_there_are_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
