@@ -127,6 +127,12 @@ static int64_t read_window(struct perfetto *p, struct reading *r, const uint8_t 
 			continue;
 		}
 		used = (int64_t)next_packet(data + at, size - at, 1);
+		if (f.what == FOUND_PART && at + (size_t)used == size) {
+			int rc = perfetto_part(p, data + at + f.head, size - at - f.head);
+
+			if (rc && rc != -EBADMSG)
+				return rc;
+		}
 		report_rest(p, (size_t)used, f.what == FOUND_PART && at + (size_t)used == size);
 		at += (size_t)used;
 	}

@@ -255,6 +255,9 @@ struct perfetto {
 
 /* perfetto_packet.c */
 int perfetto_packet(struct perfetto *p, const uint8_t *data, size_t size, bool inside);
+/* What is left of a packet whose end is missing: of compressed ones those that can be had.  As perfetto_packet(), -EBADMSG also
+ * where it is nothing of the kind. */
+int perfetto_part(struct perfetto *p, const uint8_t *data, size_t size);
 void perfetto_sequences_release(struct perfetto *p);
 bool perfetto_plausible(const uint8_t *data, size_t size, bool whole, bool strict);
 void perfetto_skip(struct perfetto *p, const char *reason); /* counts an event that cannot be read */

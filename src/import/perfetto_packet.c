@@ -187,12 +187,29 @@ static int compressed(struct perfetto *p, const struct pb_field *f, bool inside)
 	else
 		rc = inflate_zstd(f->data, f->size, PERFETTO_INFLATED_MAX, &out);
 	p->inflated += out.size;
-	if (rc == -EFBIG || p->inflated > limit)
-		rc = -EBADMSG;
-	if (rc == 0)
-		rc = read_inside(p, &out);
+	if (p->inflated > limit)
+		rc = -EFBIG;
+	if (rc == 0 || rc == -EBADMSG) { /* of damaged ones what comes before the damage */
+		int read = read_inside(p, &out);
+
+		rc = read ? read : rc;
+	}
 	p->inflate = out;
-	return rc;
+	return rc == -EFBIG ? -EBADMSG : rc;
+}
+
+int perfetto_part(struct perfetto *p, const uint8_t *data, size_t size)
+{
+	struct cursor c = cursor_of(data, size);
+	uint64_t tag = cursor_uv(&c), length = cursor_uv(&c);
+	struct pb_field f = { .number = (uint32_t)(tag >> 3), .wire = tag & 7 };
+
+	if (c.bad || tag >> 32 || f.wire != PB_BYTES || (f.number != PACKET_COMPRESSED && f.number != PACKET_COMPRESSED_ZSTD) ||
+	    length <= cursor_left(&c))
+		return -EBADMSG;
+	f.data = c.at;
+	f.size = cursor_left(&c);
+	return compressed(p, &f, false);
 }
 
 /* ---- State of the sequence ---------------------------------------------------- */

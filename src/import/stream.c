@@ -422,9 +422,10 @@ static int inflate_all(struct gzip *g, const uint8_t *in, size_t size, size_t li
 		room = out->capacity - out->size;
 		to = out->data + out->size;
 		result = gzip_inflate(g, &in, &size, &to, &room);
-		if (result == GZIP_DAMAGED || (result == GZIP_MORE && to == out->data + out->size && size == before))
-			return -EBADMSG;
+		room = out->size;
 		out->size = (size_t)(to - out->data);
+		if (result == GZIP_DAMAGED || (result == GZIP_MORE && out->size == room && size == before))
+			return -EBADMSG;
 	}
 	return out->size - begin > limit ? -EFBIG : 0;
 }
@@ -443,7 +444,7 @@ int stream_inflate(const void *data, size_t size, size_t limit, struct buffer *o
 		return rc;
 	rc = inflate_all(g, in, size, limit, out);
 	gzip_free(g);
-	if (rc)
+	if (rc && rc != -EBADMSG)
 		out->size = begin;
 	return rc;
 }

@@ -45,7 +45,8 @@ int64_t stream_peek(const char *path, void *buffer, size_t size, struct error *e
 /* 1 when the file is compressed in a way that is undone here, 0 when not, or negative. */
 int stream_packed(const char *path, struct error *err);
 
-/* All of a small compressed buffer (zlib or gzip), for packets inside files; -EBADMSG, -EFBIG beyond `limit`. */
+/* All of a small compressed buffer (zlib or gzip), for packets inside files.  -EBADMSG: it is damaged, and `out` has what comes
+ * before that; -EFBIG beyond `limit`. */
 int stream_inflate(const void *data, size_t size, size_t limit, struct buffer *out);
 
 #endif

@@ -633,6 +633,29 @@ def test_damaged_compressed_packets(tmp_path):
     assert result.source["skipped"] == 3
 
 
+@pytest.mark.parametrize("field, pack, count, damage", [
+    ("compressed_packets", zlib.compress, 6000, "cut"), ("compressed_packets", zlib.compress, 6000, "flipped"),
+    ("zstd_compressed_packets", zstandard.compress, 20000, "cut")])  # which has blocks of 128 kB
+def test_what_comes_before_the_damage_of_compressed_packets(tmp_path, field, pack, count, damage):
+    inner, w = Writer(), Writer()
+    inner.start()
+    inner.process(1, 100, "python")
+    inner.thread(10, 100, 101, "main")
+    for i in range(count):
+        inner.event(1000 + i * 977 % 31 + 40 * i, INSTANT, 10, f"n{i * 7919 % 1009}")
+    setattr(w.trace.packet.add(), field, pack(pb.Trace(packet=inner.trace.packet).SerializeToString()))
+    data = bytearray(w.bytes())
+    half = len(data) // 2
+    if damage == "cut":
+        data = data[:half]
+    else:
+        data[half:half + 40] = bytes(40)
+    result = imported(tmp_path, bytes(data))
+    names = [result.text(e.name) for e in result.trace.events]
+    assert 1000 < len(names) < count and names[:1000] == [f"n{i * 7919 % 1009}" for i in range(1000)]
+    assert result.source["skipped"] >= 1 or result.source["truncated"]
+
+
 def test_gpu_render_stages(tmp_path):
     w = Writer()
     first = w.start()

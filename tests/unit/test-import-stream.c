@@ -418,8 +418,12 @@ static void inflates(void **state)
 	assert_int_equal(stream_inflate(zlib, sizeof zlib, 24, &out), 0);
 	assert_int_equal(stream_inflate(zlib, sizeof zlib, 23, &out), -EFBIG);
 	assert_int_equal(out.size, 49);
-	for (size_t i = 0; i < sizeof zlib; i++)
+	for (size_t i = 0; i < sizeof zlib; i++, out.size = 49) {
 		assert_int_equal(stream_inflate(zlib, i, 100, &out), -EBADMSG);
+		assert_in_range(out.size - 49, 0, 24); /* what comes before the end */
+		assert_memory_equal(out.data + 49, "hello hello hello hello\n", out.size - 49);
+		assert_true(out.size > 49 + 5 || i < 12);
+	}
 	assert_int_equal(stream_inflate("plain text", 10, 100, &out), -EBADMSG);
 	run("head -c 10M /dev/zero | gzip -c > zeros.gz");
 	assert_int_equal(file_read_whole("zeros.gz", 1 << 20, &packed), 0);
