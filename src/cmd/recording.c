@@ -1,6 +1,7 @@
 /* recording.c - see recording.h. */
 #include "cmd/recording.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,17 +94,43 @@ static bool is_said(const struct gpu_summary *gpu, const char *note)
 	return gpu->missing && strncmp(note, GPU_NOTE, strlen(GPU_NOTE)) == 0;
 }
 
+/* What keeps a process from making its file in the session folder. */
+static const char *why_refused(int code, char text[static 200])
+{
+	static const struct {
+		int code;
+		const char *why;
+	} whys[] = {
+		{ ENOENT, "the session folder is not where the program looks for it (it has another root, or has removed the folder)" },
+		{ EACCES, "the program may not write to the session folder any more (it has become another user)" },
+		{ EPERM, "the program may not write to the session folder any more (it has become another user)" },
+		{ EFBIG, "the limit of the size of files is too low for it (ulimit -f)" },
+		{ EMFILE, "the program had no file descriptor left (ulimit -n)" },
+		{ ENOMEM, "the program had no address space left for it (ulimit -v)" },
+		{ ENOSPC, "there is no room for it in the session folder" },
+		{ 0, "there is no room for it in the session folder" },
+	};
+
+	for (size_t i = 0; i < sizeof whys / sizeof whys[0]; i++)
+		if (whys[i].code == code)
+			return whys[i].why;
+	snprintf(text, 200, "its file cannot be made in the session folder: %s", strerror(code));
+	return text;
+}
+
 void recording_warnings(const struct recorder_result *r, void (*speak)(void *arg, const char *sentence), void *arg)
 {
 	const struct speaker s = { speak, arg };
-	bool one = r->totals.refused_processes == 1;
-	char a[32];
+	char a[32], why[200];
 
 	if (r->trouble.code)
 		say_trouble(&s, r);
 	if (r->totals.refused_processes)
-		say(&s, "%u process%s could not be recorded: no room for %s in the session folder", r->totals.refused_processes,
-		    one ? "" : "es", one ? "it" : "them");
+		say(&s, "%u process%s could not be recorded: %s", r->totals.refused_processes,
+		    r->totals.refused_processes == 1 ? "" : "es", why_refused(r->totals.refused_code, why));
+	if (r->totals.unopened_code)
+		say(&s, "what the program recorded could not be opened: %s; raise the limit of open files (ulimit -n)",
+		    strerror(r->totals.unopened_code));
 	if (r->totals.names_refused)
 		say(&s, "%s events have the name [too many names]: put what varies in metadata, not in names",
 		    text_group_digits(a, r->totals.names_refused));

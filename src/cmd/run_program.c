@@ -59,6 +59,8 @@ static void print_nothing(const struct recorder_result *r)
 	if (r->exit_signal)
 		fprintf(stderr, "nothing to record: signal %d (%s) ended the program, which had neither run Python yet nor called "
 				"inferscope.h", r->exit_signal, strsignal(r->exit_signal));
+	else if (r->totals.unopened_code)
+		fprintf(stderr, "nothing was recorded");
 	else
 		fprintf(stderr, "nothing to record: the program uses neither Python nor inferscope.h, or may not load the runtime "
 				"(it is static, has raised privileges, or is a Python that 'inferscope doctor' does not list)");

@@ -35,6 +35,8 @@ struct drain_totals {
 	uint32_t processes, threads;
 	uint32_t running; /* processes that had not ended when the recording did */
 	uint32_t refused_processes; /* that could not make their file */
+	int refused_code;           /* errno of the first of them; 0: not known */
+	int unopened_code;          /* errno that keeps the recorder from the files of some; 0: nothing does */
 	bool overwritten; /* a process told figures that cannot be: it has written over the session's memory.  They are left out */
 };
 

@@ -6,6 +6,7 @@
 #include "record/drain_state.h"
 
 #define SHORT_MOST_NS 1000000000 /* no hook takes calls of a second for short ones */
+#define CODE_MOST 4095          /* of errno */
 #define KILLED_MOST 1000u        /* processes, between getting their number and making their file */
 
 bool drain_believes(struct drain *d, uint64_t events)
@@ -68,11 +69,14 @@ void drain_count_skipped(struct drain *d, const struct drain_process *p)
 static void count_refused(const struct drain *d, struct drain_totals *totals)
 {
 	uint64_t given = atomic_load(&d->session->page->processes), refused = atomic_load(&d->session->page->refused_processes);
+	uint32_t code;
 
 	if (given > DRAIN_PROCESSES || refused > given || given - refused > d->process_count + KILLED_MOST)
 		totals->overwritten = true;
 	else
 		totals->refused_processes = (uint32_t)refused;
+	code = atomic_load(&d->session->page->refused_code);
+	totals->refused_code = code <= CODE_MOST ? (int)code : 0;
 }
 
 struct drain_totals drain_totals(const struct drain *d)

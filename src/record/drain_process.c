@@ -162,11 +162,20 @@ static struct drain_process *new_process(struct drain *d, uint32_t number, const
 	return p;
 }
 
+/* Without a descriptor nothing can be opened; there may be one at the next look, so that this one does not count. */
+static bool is_short(struct drain *d, int rc)
+{
+	if (rc == -EMFILE || rc == -ENFILE)
+		d->totals.unopened_code = -rc;
+	return rc == -EMFILE || rc == -ENFILE;
+}
+
 /* How many numbers there are.  Where the page says that more were given out than there are files, these may be about to be made, but
  * not for ever: a process can have failed to, or have written over the page. */
 static uint32_t count_processes(struct drain *d)
 {
-	uint32_t told = atomic_load(&d->session->page->processes), end;
+	uint32_t told = atomic_load(&d->session->page->processes);
+	int64_t end;
 
 	if (told != d->told_processes) {
 		d->told_processes = told;
@@ -175,24 +184,30 @@ static uint32_t count_processes(struct drain *d)
 	if (d->looks == 0 && !d->finishing)
 		return d->process_count;
 	end = session_files_end(d->session, d->finishing || told > DRAIN_PROCESSES ? DRAIN_PROCESSES : told);
+	if (is_short(d, (int)end))
+		return d->process_count;
 	d->looks = end >= told ? 0 : d->looks ? d->looks - 1 : 0;
-	return end > d->process_count ? end : d->process_count;
+	return end > d->process_count ? (uint32_t)end : d->process_count;
 }
 
 void drain_find_processes(struct drain *d, struct error *err)
 {
-	uint32_t count = count_processes(d);
+	uint32_t count;
 
+	d->totals.unopened_code = 0;
+	count = count_processes(d);
 	if (ARRAY_GROW(d->processes, d->process_capacity, count) != 0 || ARRAY_GROW(d->tries, d->tries_capacity, count) != 0)
 		return;
 	d->process_count = count;
 	for (uint32_t i = 0; i < d->process_count; i++) {
 		struct ring_file file;
+		int rc;
 
 		if (d->processes[i] || d->tries[i] == TRIES)
 			continue;
-		d->tries[i]++;
-		if (ring_file_open(&file, d->session->folder_fd, i, err) != 0)
+		rc = ring_file_open(&file, d->session->folder_fd, i, err);
+		d->tries[i] += !is_short(d, rc);
+		if (rc != 0)
 			continue;
 		d->processes[i] = new_process(d, i, &file);
 		if (!d->processes[i])

@@ -277,13 +277,15 @@ static uint32_t file_number(const char *name, uint32_t most)
 	return strcmp(name, again) == 0 ? number : most;
 }
 
-uint32_t session_files_end(const struct session *session, uint32_t most)
+int64_t session_files_end(const struct session *session, uint32_t most)
 {
 	int copy = openat(session->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 	struct dirent *entry;
 	uint32_t end = 0;
 
+	if (copy < 0)
+		return -errno;
 	while (dir && (entry = readdir(dir)) != NULL) {
 		uint32_t number = file_number(entry->d_name, most);
 
@@ -334,6 +336,7 @@ static int add_dead(struct session_dead **list, size_t *count, const char *folde
 {
 	struct session session;
 	struct session_dead *bigger;
+	int64_t end;
 
 	if (session_open_dead(&session, folder, NULL) != 0)
 		return 0;
@@ -343,7 +346,8 @@ static int add_dead(struct session_dead **list, size_t *count, const char *folde
 		bigger += (*count)++;
 		snprintf(bigger->folder, sizeof bigger->folder, "%s", folder);
 		bigger->bytes = folder_bytes(session.folder_fd);
-		bigger->processes = session_files_end(&session, atomic_load(&session.page->processes));
+		end = session_files_end(&session, atomic_load(&session.page->processes));
+		bigger->processes = end > 0 ? (uint32_t)end : 0;
 		bigger->recorder_pid = session.page->recorder_pid;
 	}
 	session_release(&session);

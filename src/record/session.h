@@ -55,8 +55,8 @@ int session_recording(const struct session *session, char *trace_path, char *par
  * What the folder itself says, where the page and the processes' files may not be
  * believed: a broken program can have written there.
  */
-/* One more than the largest number among the processes' files, below `most`; 0: there are none. */
-uint32_t session_files_end(const struct session *session, uint32_t most);
+/* One more than the largest number among the processes' files, below `most`; 0: there are none; negative: they cannot be listed. */
+int64_t session_files_end(const struct session *session, uint32_t most);
 /* For how long there has been a session, at most. */
 uint64_t session_age_ns(const struct session *session);
 

@@ -105,6 +105,7 @@ struct session_page {
 	_Alignas(64) _Atomic uint32_t chunks_used;
 	_Atomic uint32_t processes;         /* numbers given out */
 	_Atomic uint64_t refused_processes; /* processes that could not make their file */
+	_Atomic uint32_t refused_code;      /* errno of the first of them */
 };
 _Static_assert(sizeof(struct session_page) <= SESSION_PAGE_SIZE, "one page");
 

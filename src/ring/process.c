@@ -82,9 +82,11 @@ static int process_map(struct ring_process *process, uint32_t wanted)
 	uint32_t chunks = affordable_chunks(wanted);
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, process->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	void *map = MAP_FAILED;
+	int rc;
 
 	if (fd < 0)
 		return -errno;
+	errno = EFBIG; /* of a limit under which no chunk fits */
 	for (; chunks && map == MAP_FAILED; chunks /= 2) {
 		uint64_t size = layout_file_size(chunks);
 
@@ -93,9 +95,10 @@ static int process_map(struct ring_process *process, uint32_t wanted)
 		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		process->chunk_limit = chunks;
 	}
+	rc = -errno;
 	syscall(SYS_close, fd);
 	if (map == MAP_FAILED)
-		return -ENOMEM;
+		return rc;
 	process->map = map;
 	process->chunk_offset = layout_chunk_offset(process->chunk_limit);
 	return 0;
@@ -163,6 +166,14 @@ static void process_fill(struct ring_process *process, const struct ring_process
 	atomic_store_explicit(&h->ready, 1, memory_order_release);
 }
 
+static void count_refused(struct session_page *session, uint32_t code)
+{
+	uint32_t none = 0;
+
+	(void)atomic_compare_exchange_strong(&session->refused_code, &none, code);
+	ring_count(&session->refused_processes);
+}
+
 int ring_process_attach(struct ring_memory *memory, const struct ring_process_options *options)
 {
 	struct ring_process *process = &memory->process;
@@ -180,7 +191,7 @@ int ring_process_attach(struct ring_memory *memory, const struct ring_process_op
 	if (rc == 0)
 		process_fill(process, options);
 	else
-		ring_count(&session->refused_processes);
+		count_refused(session, (uint32_t)-rc);
 	errno = saved;
 	return rc;
 }

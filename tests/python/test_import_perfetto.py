@@ -627,7 +627,7 @@ def test_damaged_compressed_packets(tmp_path):
     w = simple()
     w.trace.packet.add().compressed_packets = b"no zlib"
     w.trace.packet.add().zstd_compressed_packets = b"no zstd"
-    w.trace.packet.add().compressed_packets = zlib.compress(bytes(3 << 28))[:100000]
+    w.trace.packet.add().compressed_packets = zlib.compress(bytes(104 << 20))[:100000]
     result = imported(tmp_path, w)
     assert result.slices() == SIMPLE
     assert result.source["skipped"] == 3

@@ -3,6 +3,8 @@
 
 #include "ring-world.h"
 
+#include <errno.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "record/drain_state.h"
@@ -1054,6 +1056,37 @@ static void who_listens_hears_everything(void **state)
 	assert_int_equal(totals.events, 5051);
 }
 
+/* There may be a descriptor at a later look, so that no look without one counts. */
+static void without_a_descriptor_nothing_is_given_up(void **state)
+{
+	struct rlimit before, none;
+	struct drain_totals totals;
+	struct totals file;
+	struct error err = { 0 };
+	uint32_t serial = 0;
+	int next;
+
+	(void)state;
+	start(64, OVERFLOW_WRAP);
+	assert_true(emit(ring_producer_open(attach(0, 0), 0, 0, &serial), 5, EVENT_SCOPE, PHASE_INSTANT, NAME_NONE, 0));
+	next = dup(0);
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ (rlim_t)next, before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	for (int i = 0; i < 5000; i++)
+		(void)drain_pass(drain, &err);
+	totals = drain_totals(drain);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(totals.unopened_code, EMFILE);
+	assert_int_equal(totals.processes, 0);
+	assert_true(drain_pass(drain, &err) > 0);
+	trace_reader_close(finish(&totals, &file));
+	assert_int_equal(totals.unopened_code, 0);
+	assert_int_equal(totals.processes, 1);
+	assert_int_equal(file.events, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1079,6 +1112,7 @@ int main(void)
 		cmocka_unit_test(what_was_skipped_is_summed_up),
 		cmocka_unit_test(recovery_repeats_no_task),
 		cmocka_unit_test(who_listens_hears_everything),
+		cmocka_unit_test(without_a_descriptor_nothing_is_given_up),
 	};
 
 	return cmocka_run_group_tests_name("drain", tests, NULL, NULL);

@@ -130,7 +130,7 @@ static int attach_with_limit(int resource, uint64_t bytes, uint32_t chunks)
 	rc = world_attach(&w, &memory, 2);
 	if (rc == 0)
 		rc = (int)memory->process.chunk_limit;
-	else if (w.session->refused_processes != 1)
+	else if (w.session->refused_processes != 1 || w.session->refused_code != (uint32_t)-rc)
 		rc = -1;
 	world_tear_down(&w);
 	return rc;
@@ -138,7 +138,7 @@ static int attach_with_limit(int resource, uint64_t bytes, uint32_t chunks)
 
 static int no_file_size(void)
 {
-	return attach_with_limit(RLIMIT_FSIZE, 1 << 20, 64) == -ENOMEM ? 0 : 1;
+	return attach_with_limit(RLIMIT_FSIZE, 1 << 20, 64) == -EFBIG ? 0 : 1;
 }
 
 static int little_file_size(void)
