@@ -319,3 +319,17 @@ def test_a_working_tree_may_not_say_where_the_trace_goes(place):
 
     assert len(result.lines) == 2 and str(file) in result.lines[0] and "trace" in result.lines[0]
     assert not os.path.exists("/tmp/somewhere-else.sbt")
+
+
+# ---- programs that confine themselves ---------------------------------------------------------
+
+
+@not_sanitized
+@pytest.mark.parametrize("how", ["kill", "fail"])
+def test_a_thread_calls_the_kernel_for_memory_alone(place, how):
+    result = place.record("--waits", "off", FAULTS, "confined", 50000, how)
+
+    assert (result.status, result.out) == (7, "alive\n")
+    info = place.trace().adds_up().info
+    assert info["produced"] == 100_002
+    assert info["lost"] == 0 if how == "kill" else info["lost"] > 90_000
