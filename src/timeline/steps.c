@@ -14,8 +14,6 @@
 #include "timeline/steps.h"
 #include "trace/step_name.h"
 
-#define LOOK_UP_MAX 1000    /* slices around a scope that are asked for being scopes */
-
 int steps_add(struct timeline *t, size_t *capacity, const struct timeline_step *step)
 {
 	if (t->step_count >= TIMELINE_NONE - 1)
@@ -127,6 +125,7 @@ struct series_table {
 	struct series *items;
 	size_t capacity, used;
 	struct series_key *keys; /* by name */
+	uint8_t *inside;         /* by slice */
 };
 
 static struct series *place_of(const struct series_table *table, uint64_t hash, uint32_t track)
@@ -141,7 +140,8 @@ static struct series *place_of(const struct series_table *table, uint64_t hash, 
 
 static int grow(struct series_table *table)
 {
-	struct series_table larger = { .capacity = table->capacity ? table->capacity * 2 : 64, .used = table->used, .keys = table->keys };
+	struct series_table larger = { .capacity = table->capacity ? table->capacity * 2 : 64, .used = table->used, .keys = table->keys,
+				       .inside = table->inside };
 
 	larger.items = calloc(larger.capacity, sizeof *larger.items);
 	if (!larger.items)
@@ -154,25 +154,23 @@ static int grow(struct series_table *table)
 	return 0;
 }
 
-static bool inside_scope(const struct timeline *t, uint32_t slice)
+/* What is around each slice, at any distance.  Libraries mark what they do within an operator. */
+enum { INSIDE_SCOPE = 1, INSIDE_OPERATOR = 2 };
+
+/* Slices come after what they are inside of, so that each has only to look at the one around it. */
+static uint8_t *find_insides(const struct timeline *t)
 {
-	uint32_t around = t->parent[slice];
+	uint8_t *inside = malloc((size_t)t->slice_count + 1);
 
-	for (unsigned i = 0; around != TIMELINE_NONE; i++, around = t->parent[around])
-		if (t->kind[around] == EVENT_SCOPE || i == LOOK_UP_MAX)
-			return true;
-	return false;
-}
+	for (uint32_t i = 0; inside && i < t->slice_count; i++) {
+		uint32_t around = t->parent[i];
 
-/* Libraries mark what they do within an operator. */
-static bool inside_operator(const struct timeline *t, uint32_t slice)
-{
-	uint32_t around = t->parent[slice];
-
-	for (unsigned i = 0; around != TIMELINE_NONE && i < LOOK_UP_MAX; i++, around = t->parent[around])
-		if (t->kind[around] == EVENT_OP)
-			return true;
-	return false;
+		inside[i] = 0;
+		if (around < i)
+			inside[i] = inside[around] | (t->kind[around] == EVENT_SCOPE ? INSIDE_SCOPE : 0) |
+				    (t->kind[around] == EVENT_OP ? INSIDE_OPERATOR : 0);
+	}
+	return inside;
 }
 
 /* What a name says, found out once. */
@@ -222,8 +220,8 @@ static int count_scope(const struct timeline *t, struct series_table *table, uin
 		table->used++;
 	}
 	s->overlaps |= t->begin[slice] < s->end - TIMELINE_ROUNDING;
-	s->inner |= inside_scope(t, slice);
-	s->within |= inside_operator(t, slice);
+	s->inner |= (table->inside[slice] & INSIDE_SCOPE) != 0;
+	s->within |= (table->inside[slice] & INSIDE_OPERATOR) != 0;
 	s->count += !(t->flags[slice] & SLICE_CONTINUES);
 	s->covered = time_add(s->covered, t->end[slice] - t->begin[slice]);
 	s->end = t->end[slice] > s->end ? t->end[slice] : s->end;
@@ -326,9 +324,9 @@ static int add_series(struct timeline *t, const struct series_table *table, size
 
 static int find_scopes(struct timeline *t, size_t *capacity)
 {
-	struct series_table table = { .keys = calloc((size_t)t->string_count + 1, sizeof *table.keys) };
+	struct series_table table = { .keys = calloc((size_t)t->string_count + 1, sizeof *table.keys), .inside = find_insides(t) };
 	const struct series **chosen = NULL;
-	int rc = table.keys ? 0 : -ENOMEM;
+	int rc = table.keys && table.inside ? 0 : -ENOMEM;
 
 	for (uint32_t k = 0; k < t->track_count && rc == 0; k++) {
 		const struct timeline_track *track = &t->tracks[k];
@@ -347,6 +345,7 @@ static int find_scopes(struct timeline *t, size_t *capacity)
 	free(chosen);
 	free(table.items);
 	free(table.keys);
+	free(table.inside);
 	return rc;
 }
 

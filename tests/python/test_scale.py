@@ -33,3 +33,14 @@ def test_time_grows_with_the_input(tmp_path, events, form, few, many):
     least = min(seconds(tmp_path, events(few), form) for _ in range(2))
     most = min(seconds(tmp_path, events(many), form) for _ in range(2))
     assert most < 2 * many / few * least  # each pair of events would make it the square
+
+
+def scopes(count, around):
+    """Many, below so many others: what is around one is not looked for through all of them."""
+    return nested(around) + [{"ph": "X", "name": "s", "pid": 1, "tid": 1, "ts": around + 2 * i, "dur": 1} for i in range(count)]
+
+
+def test_time_does_not_grow_with_the_depth(tmp_path):
+    flat = min(seconds(tmp_path, scopes(200000, 1), "md") for _ in range(2))
+    deep = min(seconds(tmp_path, scopes(200000, 2000), "md") for _ in range(2))
+    assert deep < 2 * flat
