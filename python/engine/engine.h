@@ -142,6 +142,7 @@ PyObject *waits_for_device(PyObject *module, PyObject *name);
 PyObject *analyze_traces(PyObject *module, PyObject *args);
 PyObject *report_traces(PyObject *module, PyObject *args);
 PyObject *render_traces(PyObject *module, PyObject *args);
+PyObject *render_analysis(PyObject *module, PyObject *args);
 PyObject *chart_traces(PyObject *module, PyObject *args);
 PyObject *query_traces(PyObject *module, PyObject *args);
 PyObject *export_traces(PyObject *module, PyObject *args);

@@ -289,6 +289,8 @@ static PyMethodDef methods[] = {
 	{ "render", render_traces, METH_VARARGS,
 	  "render(paths, communication, title, format, name, template)\n--\n\nThe report after a template, md or html, as bytes; name is "
 	  "for messages.  Raises ValueError with file, line and column." },
+	{ "render_analysis", render_analysis, METH_VARARGS,
+	  "render_analysis(json, format, name, template)\n--\n\nThe report after a template of an analysis that is there already, as JSON in bytes." },
 	{ "charts", chart_traces, METH_VARARGS,
 	  "charts(paths, communication, format)\n--\n\nThe charts that 'inferscope analyze --charts' writes: a dictionary of bytes by name.  "
 	  "format is svg or png." },

@@ -121,6 +121,32 @@ PyObject *render_traces(PyObject *module, PyObject *args)
 	return bytes;
 }
 
+/* Of an analysis alone, as JSON. */
+PyObject *render_analysis(PyObject *module, PyObject *args)
+{
+	PyObject *json, *text, *bytes = NULL;
+	const char *format, *name;
+	struct buffer out = BUFFER_INIT;
+	struct error err = { 0 };
+	struct template *t;
+	int index;
+
+	(void)module;
+	if (!PyArg_ParseTuple(args, "SssS:render_analysis", &json, &format, &name, &text))
+		return NULL;
+	index = index_of(format, template_formats, "format of templates");
+	t = index < 0 ? NULL : parse(text, name, index);
+	if (t && template_render(t, PyBytes_AsString(json), (size_t)PyBytes_Size(json), &out, &err) == 0)
+		bytes = bytes_of(&out);
+	else if (t && err.code == -ENOMEM)
+		PyErr_NoMemory();
+	else if (t)
+		PyErr_SetString(PyExc_ValueError, err.text);
+	template_free(t);
+	buffer_release(&out);
+	return bytes;
+}
+
 /* ---- Charts --------------------------------------------------------------------------- */
 
 #define CHARTS_MOST 32

@@ -3,7 +3,7 @@
 import os
 
 from inferscope import _engine
-from inferscope.analyzer.bottleneck import shipped_rules
+from inferscope.analyzer.bottleneck_analyzer import shipped_rules
 
 
 def _paths(trace):

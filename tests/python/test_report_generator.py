@@ -120,16 +120,42 @@ def test_an_analysis_and_its_timeline():
     assert ReportGenerator(result, list(events())).to_json() == result
 
 
-def test_an_analysis_alone_is_json_alone(tmp_path):
-    result = BottleneckAnalyzer(list(events())).analyze()
-    generator = ReportGenerator(result)
-    assert generator.to_json() == result
-    generator.save(tmp_path / "r.json")
-    assert json.loads((tmp_path / "r.json").read_text()) == result
-    for make in (generator.to_markdown, generator.to_html, lambda: generator.charts(tmp_path / "charts")):
+def test_an_analysis_alone(tmp_path):
+    """Also one that has been through a file, of a trace that is not here."""
+    result = json.loads(json.dumps(BottleneckAnalyzer(list(events())).analyze()))
+    finding, = result["findings"]
+    for path in (None, "/nowhere/trace.sbt"):
+        result["trace"]["path"] = path
+        generator = ReportGenerator(result)
+        markdown = generator.to_markdown()
+        assert markdown.startswith("# `cpu_bound`: `%s" % result["bottleneck"]["primary_cause"][:20])
+        assert "- `%s`: costs %.1f %%" % (finding["id"], finding["share_percent"]) in markdown
+        assert result["suggestions"][0]["action"] in markdown and "| `gpu_compute` | 3.900 ms | 41.5 % |" in markdown
+        assert ("- Trace: `/nowhere/trace.sbt`" in markdown) == bool(path) == ("- Trace" in markdown)
+        page = generator.to_html()
+        assert page.startswith("<!doctype html>") and "<td>gpu_compute</td>" in page and "{{" not in page
+        assert generator.to_json() == result
+        assert generator.render(text="{{bottleneck.type}}: {{trace.events|count}}", format="md") == "`cpu_bound`: 20"
+        for name, text in (("r.md", markdown), ("r.html", page), ("r.json", json.dumps(result, indent=2) + "\n")):
+            generator.save(tmp_path / name)
+            assert (tmp_path / name).read_text() == text
+
+
+def test_what_an_analysis_alone_does_not_have(tmp_path):
+    generator = ReportGenerator(BottleneckAnalyzer(list(events())).analyze())
+    for make in (generator.to_text, lambda: generator.charts(tmp_path / "charts"), lambda: generator.save(tmp_path / "r.txt")):
         with pytest.raises(ValueError, match="give the trace or the timeline"):
             make()
-    assert os.listdir(tmp_path) == ["r.json"]
+    with pytest.raises(ValueError, match="template:1:3"):
+        generator.render(text="a {{{bottleneck.type}}}", format="md")
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_analysis_that_is_hostile():
+    """It may have come from anywhere."""
+    odd = {"bottleneck": {"type": "<script>`|", "primary_cause": None}, "findings": [{"id": "</td>"}, 5, None], "timeline_breakdown": "x"}
+    page, markdown = ReportGenerator(odd).to_html(), ReportGenerator(odd).to_markdown()
+    assert "<script>" not in page and "&lt;script&gt;" in page and "`` <script>`" in markdown
 
 
 def test_what_cannot_be_reported(trace, tmp_path):

@@ -1,5 +1,5 @@
 """Analyses: where the time of a trace went, and what to change."""
 
-from inferscope.analyzer.bottleneck import BottleneckAnalyzer
+from inferscope.analyzer.bottleneck_analyzer import BottleneckAnalyzer
 
 __all__ = ["BottleneckAnalyzer"]

@@ -1,3 +1,3 @@
-from inferscope.analyzer.bottleneck import BottleneckAnalyzer as BottleneckAnalyzer
+from inferscope.analyzer.bottleneck_analyzer import BottleneckAnalyzer as BottleneckAnalyzer
 
 __all__ = ["BottleneckAnalyzer"]

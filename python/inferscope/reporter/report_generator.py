@@ -9,12 +9,14 @@ from collections.abc import Mapping
 
 from inferscope import _engine
 from inferscope.analyzer import BottleneckAnalyzer
+from inferscope.analyzer.bottleneck_analyzer import shipped_file
 from inferscope.plugins import load_plugins
 
 _OURS = {"markdown": "md", "html": "html", "json": "json", "text": "text"}
 _NAMES = {"md": "markdown", "txt": "text", "htm": "html"}
 _SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html", ".json": "json", ".txt": "text"}
 _CHART_FORMATS = ("svg", "png")
+_TEMPLATES = {"md": "summary.md.in", "html": "summary.html.in"}  # of an analysis without events
 
 
 def _write(path, data):
@@ -49,7 +51,8 @@ class ReportGenerator:
     ReportGenerator(timeline=profiler.get_unified_timeline()).charts("charts")
 
     source: the path of a trace, or several, one for each rank; a BottleneckAnalyzer; or what its analyze() gave.  The last has
-        figures and no events, so that reports but JSON are made of its trace, or of the timeline that is given with it.
+        figures and no events: reports are made of its trace, or of the timeline that is given with it, and else, in less detail,
+        of what it says itself; text and charts need one of the two.
     timeline: events as Profiler.get_unified_timeline() and TimelineMerger.merge() give them.
     trace: as source, for those who like to say so.
     communication, rules_files: as for BottleneckAnalyzer.
@@ -91,7 +94,8 @@ class ReportGenerator:
     def _files(self):
         """Paths, patterns, rules and title, as the engine takes them."""
         if self._analyzer is None:
-            raise ValueError("this analysis does not say where its trace is; give the trace or the timeline with it")
+            raise ValueError("text and charts are made of events, and this analysis does not say where its trace is; give the trace or "
+                             "the timeline with it")
         with self._analyzer._files() as (paths, *rest):
             title = None
             if self._analyzer._timeline is not None:
@@ -101,17 +105,27 @@ class ReportGenerator:
             yield paths, *rest, title
 
     def _report(self, format):
+        if self._analyzer is None and format in _TEMPLATES:
+            return self._render_alone(format, shipped_file("templates", _TEMPLATES[format]))
         with self._files() as lists:
             return _engine.report(*lists, format)
+
+    def _render_alone(self, format, path, text=None):
+        """After a template, of the analysis and nothing else."""
+        if text is None:
+            with open(path, "rb") as file:
+                text = file.read()
+        return _engine.render_analysis(json.dumps(self._analysis, default=repr).encode(), format, path, text)
 
     # ---- Formats -------------------------------------------------------------
 
     def to_markdown(self):
-        """What `inferscope analyze --format md` writes."""
+        """What `inferscope analyze --format md` writes; of an analysis without events, what limits the run and what to change."""
         return self._report("md").decode()
 
     def to_html(self):
-        """The report page, one file that needs nothing else: what `inferscope analyze --format html` writes."""
+        """The report page, one file that needs nothing else: what `inferscope analyze --format html` writes; of an analysis without
+        events, one without a timeline."""
         return self._report("html").decode()
 
     def to_text(self):
@@ -139,6 +153,8 @@ class ReportGenerator:
         if text is None:
             with open(template, "rb") as file:
                 text = file.read()
+        if self._analyzer is None:
+            return self._render_alone(_OURS[format], name, _bytes(text, "a template")).decode()
         with self._files() as lists:
             return _engine.render(*lists, _OURS[format], name, _bytes(text, "a template")).decode()
 

@@ -3,6 +3,7 @@ from typing import Any, Iterable, Mapping, Optional, Union
 
 _Path = Union[str, bytes, os.PathLike[str]]
 
+def shipped_file(*name: str) -> str: ...
 def shipped_rules() -> str: ...
 
 class BottleneckAnalyzer:

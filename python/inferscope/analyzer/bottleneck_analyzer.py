@@ -21,17 +21,22 @@ def _exact(event):
     return {**event, **times}
 
 
-def shipped_rules():
-    """The file of rules that comes with us: in a wheel in the package, else in share/ of where that was built or installed."""
+def shipped_file(*name):
+    """A file that comes with us: in a wheel in the package, else in share/ of where that was built or installed; "": nowhere."""
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    if os.path.isfile(os.path.join(folder, "rules.yaml")):
-        return os.path.join(folder, "rules.yaml")
+    if os.path.isfile(os.path.join(folder, *name)):
+        return os.path.join(folder, *name)
     while folder != os.path.dirname(folder):
         folder = os.path.dirname(folder)
-        path = os.path.join(folder, "share", "inferscope", "rules.yaml")
+        path = os.path.join(folder, "share", "inferscope", *name)
         if os.path.isfile(path):
             return path
     return ""
+
+
+def shipped_rules():
+    """The file of rules that comes with us."""
+    return shipped_file("rules.yaml")
 
 
 class BottleneckAnalyzer:
