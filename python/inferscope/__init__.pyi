@@ -1,7 +1,10 @@
 from types import TracebackType
 from typing import Any, Callable, Mapping, Optional, Type, TypeVar
 
+from inferscope import analyzer as analyzer
+from inferscope import api as api
 from inferscope import bottlenecks as bottlenecks
+from inferscope import cli as cli
 from inferscope import collectors as collectors
 from inferscope import data_loading as data_loading
 from inferscope.data_loading import DataLoadingBottleneck as DataLoadingBottleneck
@@ -15,6 +18,7 @@ from inferscope.preprocessing import PreprocessingBottleneck as PreprocessingBot
 from inferscope.preprocessing import PreprocessingProfile as PreprocessingProfile
 from inferscope.preprocessing import PreprocessingProfiler as PreprocessingProfiler
 from inferscope.preprocessing import PreprocessingProfilerConfig as PreprocessingProfilerConfig
+from inferscope import reporter as reporter
 from inferscope import sessions as sessions
 from inferscope.sessions import BottleneckProfile as BottleneckProfile
 from inferscope.sessions import BottleneckProfiler as BottleneckProfiler
@@ -22,21 +26,29 @@ from inferscope.sessions import BottleneckProfilerConfig as BottleneckProfilerCo
 from inferscope.sessions import ProfilingLevel as ProfilingLevel
 from inferscope.sessions import ProfilingSession as ProfilingSession
 from inferscope.sessions import SessionError as SessionError
+from inferscope import testing as testing
+from inferscope import timeline as timeline
 from inferscope import trackers as trackers
 from inferscope._engine import TraceError as TraceError
 from inferscope._recording import RecordingError as RecordingError
 from inferscope._tools import export as export
 from inferscope._tools import query as query
+from inferscope.analyzer import BottleneckAnalyzer as BottleneckAnalyzer
 from inferscope.bottlenecks import BottleneckType as BottleneckType
 from inferscope.bottlenecks import optimization_suggestions as optimization_suggestions
 from inferscope.bottlenecks import register_bottleneck_type as register_bottleneck_type
 from inferscope.bottlenecks import register_optimization_strategy as register_optimization_strategy
+from inferscope.collectors import CpuCollector as CpuCollector
+from inferscope.collectors import GpuCollector as GpuCollector
+from inferscope.collectors import MemoryCollector as MemoryCollector
 from inferscope.live import LiveMonitor as LiveMonitor
 from inferscope.live import register_bottleneck_detector as register_bottleneck_detector
 from inferscope.plugins import load_plugins as load_plugins
 from inferscope.plugins import register_chart as register_chart
 from inferscope.plugins import register_report_format as register_report_format
 from inferscope.profiler import Profiler as Profiler
+from inferscope.reporter import ReportGenerator as ReportGenerator
+from inferscope.timeline import TimelineMerger as TimelineMerger
 from inferscope.trace_buffer import TraceBuffer as TraceBuffer
 from inferscope.trackers import CPUTracker as CPUTracker
 from inferscope.trackers import GPUTracker as GPUTracker

@@ -3,5 +3,6 @@
 from inferscope.collectors._collector import CollectorState
 from inferscope.collectors.cpu import CpuCollector
 from inferscope.collectors.gpu import GpuCollector
+from inferscope.collectors.memory import MemoryCollector
 
-__all__ = ["CollectorState", "CpuCollector", "GpuCollector"]
+__all__ = ["CollectorState", "CpuCollector", "GpuCollector", "MemoryCollector"]
