@@ -99,6 +99,14 @@ def test_what_was_lost_reaches_the_analysis():
     assert BottleneckAnalyzer(events).analyze()["trace"]["lost_events"] == 7
 
 
+def test_events_without_a_process_are_of_one():
+    """As the interface of collectors has them: event_type, name, start_us, end_us, thread_id, cpu_id."""
+    events = [{"event_type": "cpu_call", "name": name, "start_us": 1000 * i + start, "end_us": 1000 * i + end, "thread_id": 7, "cpu_id": 0}
+              for i in range(30) for name, start, end in (("step", 0, 990), ("tokenize", 10, 700))]
+    tree = BottleneckAnalyzer(events).analyze()["attribution"]["tree"]
+    assert [(node["name"], node["self_us"]) for node in tree[1:]] == [("step", 9000), ("tokenize", 20700)]
+
+
 def test_counters_and_marks_of_a_list_are_no_slices():
     """Lists have them end when they begin."""
     at = {"thread_id": 1, "process_id": 1}

@@ -21,6 +21,13 @@ def _exact(event):
     return {**event, **times}
 
 
+def _of_one_process(events):
+    """Events of threads that say nothing of processes or devices are of one program, whose main thread an analysis looks for."""
+    if any("process_id" in event or "device_id" in event for event in events if isinstance(event, dict)):
+        return events
+    return [{**event, "process_id": 0} if isinstance(event, dict) else event for event in events]
+
+
 def shipped_file(*name):
     """A file that comes with us: in a wheel in the package, else in share/ of where that was built or installed; "": nowhere."""
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -68,7 +75,7 @@ class BottleneckAnalyzer:
             yield _paths(self._trace), self._communication, self._rules
             return
         with open(os.memfd_create("timeline"), "w", encoding="utf-8") as file:
-            json.dump(list(map(_exact, self._timeline)), file, default=repr)
+            json.dump(list(map(_exact, _of_one_process(self._timeline))), file, default=repr)
             file.flush()
             yield _paths(f"/proc/self/fd/{file.fileno()}"), self._communication, self._rules
 
