@@ -374,9 +374,28 @@ def test_all_configurations_are_run():
     assert all(one.measured for one in profiles) and search._searched.runs == 6
     assert not [name for one in profiles for name in RECKONED + MEASURED if getattr(one, name) is None]
     assert all(one.worker_memory_mb > 0 if one.num_workers else one.worker_memory_mb is None for one in profiles)
-    assert "reckoned" not in search.generate_optimization_report()
+    report, best = search.generate_optimization_report(), search.get_optimal_configuration()
+    assert "reckoned" not in report and [line[2:] for line in report.splitlines() if line.startswith("- ")] == best.profile.suggestions
+    search.profile_data_loader(DataLoader(Made(wait=0.01), batch_size=4), 5)
+    assert search.profiles[-1].suggestions and search.profiles[-1].suggestions[0] in search.generate_optimization_report()
     with pytest.raises(ValueError, match="explore"):
         search.profile_configuration_range(Made(), explore="slow")
+
+
+def test_a_dataset_that_hangs_is_not_tried_in_all_configurations():
+    search = profiler(run_seconds=0.03, batch_timeout=0.5)
+    profiles = search.profile_configuration_range(Made(make=lambda index: time.sleep(60)), [4, 8], [0, 1, 2])
+    assert search._searched.runs == 1 and not any(one.measured for one in profiles)
+    assert sum(one.error is not None for one in profiles) == 1
+    assert sum("hung" in " ".join(one.notes) for one in profiles) == 5
+
+
+def test_what_would_not_fit_is_not_run(monkeypatch):
+    monkeypatch.setattr(_judge, "memory_available", lambda: 64 << 10)
+    search = profiler(run_seconds=0.03)
+    profiles = search.profile_configuration_range(Made(count=2000, wait=0.001), [4, 1024], [1, 2])  # 32 bytes a sample
+    assert [(one.batch_size, one.measured) for one in profiles] == [(4, True), (4, True), (1024, False), (1024, False)]
+    assert all("it would hold" in one.notes[0] and one.memory_usage_mb is None for one in profiles[2:])
 
 
 def test_what_was_not_run_is_not_known():

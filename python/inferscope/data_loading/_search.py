@@ -125,7 +125,7 @@ class Search:
         self.sizes, self.counts = list(sizes), list(counts)
         self.grid = [(size, workers) for size in self.sizes for workers in self.counts]
         self.tried, self.failed, self.model = {}, {}, None
-        self.interrupted, self.runs, self.spent = False, 0, 0.0
+        self.interrupted, self.hung, self.runs, self.spent = False, False, 0, 0.0
         self.cores = _loader.cores()
         self.outside = 0.0
         self._begun = time.perf_counter()
@@ -146,7 +146,7 @@ class Search:
         run = _run.measure(settings, self._limits(share), self.step, log)
         self.runs += 1
         self.spent = time.perf_counter() - self._begun
-        self.interrupted = self.interrupted or run.interrupted
+        self.interrupted, self.hung = self.interrupted or run.interrupted, self.hung or run.hung
         return run, settings
 
     def measure(self, size, workers):
@@ -222,11 +222,13 @@ class Search:
         return self
 
     def _everything(self):
-        """Those with workers first, which tell what it costs to pass batches, for those without."""
+        """Those with workers first, which tell what it costs to pass batches, for those without.  A dataset that hangs would do so again,
+        for as long each time."""
         for size, workers in sorted(self.grid, key=lambda one: one[1] == 0):
-            self.measure(size, workers)
-            if self.interrupted:
+            if self.interrupted or self.hung:
                 return
+            if self.model is None or self._does_not_fit(size, workers) is None:
+                self.measure(size, workers)
 
     def _learn(self):
         """One worker, and batches of two sizes: what each part costs."""
@@ -353,7 +355,7 @@ class Search:
             profile.error = self.failed[size, workers]
             return profile
         if self.model is None:
-            profile.notes.append("It was not run.")
+            profile.notes.append("It was not run%s." % (", since batches hung before" if self.hung else ""))
             return profile
         rate = self.reckon(size, workers)
         profile.throughput_samples_per_second, profile.throughput_batches_per_second = rate, rate / size

@@ -33,6 +33,7 @@ class DataLoadingProfiler:
         self.optimization = None
         self.interrupted = False
         self._searched = None
+        self._compared_only = set()  # ids of profiles of searches, which are there for the table
         self._probe_cost = None
 
     @property
@@ -196,6 +197,7 @@ class DataLoadingProfiler:
                                       self._list("worker_counts", worker_counts, 0), step, explore)
         profiles = self._searched.profiles()
         self.profiles += profiles
+        self._compared_only.update(map(id, profiles))
         return profiles
 
     def _options(self, options):
@@ -324,7 +326,10 @@ class DataLoadingProfiler:
     # ---- A report ----
 
     def generate_optimization_report(self, output_path=None):
-        """What all profiles say, as Markdown; also written to output_path, a file or a folder, when it is given."""
+        """What all profiles say, as Markdown; also written to output_path, a file or a folder, when it is given.
+
+        Of a search the suggestions are those about the best configuration; the others are not going to be used.
+        """
         lines = ["# Data loading", "", "| batch size | workers | samples/s | batch ms | memory MB | CPU % | bottleneck | |",
                  "| ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |"]
         for one in self.profiles:
@@ -336,7 +341,8 @@ class DataLoadingProfiler:
         best = self.get_optimal_configuration()
         if best is not None:
             lines += ["", "Best: %d workers, batches of %s. %s" % (best.num_workers, best.batch_size, best.reason)]
-        said = dict.fromkeys(text for one in self.profiles for text in one.suggestions)
+        told = [one for one in self.profiles if id(one) not in self._compared_only or best is not None and one is best.profile]
+        said = dict.fromkeys(text for one in told for text in one.suggestions)
         lines += ["", "## Suggestions", ""] + ["- " + text for text in said] if said else []
         text = "\n".join(lines) + "\n"
         if output_path is not None:
