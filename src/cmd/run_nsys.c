@@ -72,6 +72,21 @@ static int make_argv(struct run_nsys *n, char *const argv[])
 	return 0;
 }
 
+bool run_nsys_is_needed(const char *command)
+{
+	struct gpu_driver driver;
+	struct gpu_cupti cupti;
+
+	gpu_driver_look(&driver, "");
+	if (!driver.there || !gpu_nsys_find(NULL, 0) || getenv("NSYS_PROFILING_SESSION_ID") || getenv("CUDA_INJECTION64_PATH"))
+		return false; /* or somebody records GPUs already */
+	gpu_cupti_try(&cupti);
+	if (cupti.there || gpu_cupti_is_beside(command))
+		return false;
+	warning("CUPTI cannot be loaded (%s), so Nsight Systems records what GPUs do; --gpu off leaves that out", cupti.error);
+	return true;
+}
+
 int run_nsys_prepare(struct run_nsys *n, char *const argv[])
 {
 	int status;
@@ -175,7 +190,8 @@ static int join(const struct run_nsys *n, const char *trace, const char *joined,
 	return rc;
 }
 
-static void join_and_exit(const struct run_nsys *n, const char *trace, const char *joined, const sigset_t *mask, int fd)
+static void join_and_exit(const struct run_nsys *n, const char *trace, const char *joined, bool used, const sigset_t *mask,
+			  int fd)
 {
 	struct error err = { 0 };
 	uint64_t events = 0;
@@ -183,9 +199,9 @@ static void join_and_exit(const struct run_nsys *n, const char *trace, const cha
 
 	run_ending_set_apart(mask);
 	rc = join(n, trace, joined, &events, &err);
-	if (rc != 0)
+	if (rc != 0 && (!n->instead || used))
 		warning("what Nsight Systems recorded is not in the trace: %s; this is an analysis of the CPU alone", err.text);
-	else
+	else if (rc == 0)
 		(void)file_write_all(fd, &events, sizeof events);
 	_exit(rc != 0);
 }
@@ -215,7 +231,7 @@ void run_nsys_join(const struct run_nsys *n, const char *trace, struct recorder_
 	if (pipe2(fds, O_CLOEXEC) == 0) {
 		pid = fork();
 		if (pid == 0)
-			join_and_exit(n, trace, joined, mask, fds[1]);
+			join_and_exit(n, trace, joined, result->gpu.use.used, mask, fds[1]);
 		close(fds[1]);
 		status = pid > 0 ? run_ending_wait(pid, requests) : 0;
 		if (pid < 0 || WIFSIGNALED(status))

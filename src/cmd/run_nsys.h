@@ -1,5 +1,5 @@
 /*
- * run_nsys.h - `inferscope run --gpu nsys`: Nsight Systems records the GPUs, we record everything else, and one trace has both.
+ * run_nsys.h - `inferscope run --gpu nsys`, and auto where CUPTI cannot be used: Nsight Systems records the GPUs, we record everything else, and one trace has both.
  *
  *      struct run_nsys n;
  *      run_nsys_prepare(&n, argv);             n.argv is what to run instead
@@ -19,8 +19,16 @@ struct run_nsys {
 	char nsys[4096];   /* its command */
 	char folder[4096]; /* with its files; "": none */
 	char **argv;
+	bool instead; /* of CUPTI: nobody has asked for it, and the program may use no GPU at all */
 };
-#define RUN_NSYS_INIT { "", "", NULL }
+#define RUN_NSYS_INIT { "", "", NULL, false }
+
+/*
+ * Is Nsight Systems to record what GPUs do, since CUPTI cannot?  Says so if it is: where there is an NVIDIA driver, CUPTI is neither
+ * where the loader looks nor anywhere that the program could have it from, and Nsight Systems is installed.  Whether the driver allows
+ * CUPTI to be used is known when the program has used it, and not asked: tracing needs no rights since CUDA 10.2.
+ */
+bool run_nsys_is_needed(const char *command);
 
 /* 0, or an exit code, having said what is missing. */
 int run_nsys_prepare(struct run_nsys *n, char *const argv[]);

@@ -218,18 +218,33 @@ static int record_with(const struct config *config, struct recorder_options *opt
 	return result.exit_status;
 }
 
-static int record(const struct config *config, char *const argv[], const struct run_company *company)
+/* Nobody has asked for it, so that what is in its way is no reason not to run the program. */
+static int choose_nsys(struct config *config, struct run_nsys *nsys, char *const argv[])
+{
+	struct error err = { 0 };
+
+	if (!run_nsys_is_needed(argv[0]) || run_nsys_prepare(nsys, argv) != 0)
+		return 0;
+	nsys->instead = true;
+	return config_set(config, CONFIG_GPU, "nsys", &err) == 0 ? 0 : fail_with(&err, EXIT_ENVIRONMENT);
+}
+
+static int record(struct config *config, char *const argv[], const struct run_company *company)
 {
 	struct recorder_options options = recording_settings(config);
 	struct variables variables = { NULL, 0 };
 	struct run_nsys nsys = RUN_NSYS_INIT;
 	char *runtime = recording_runtime(), *door = install_path_door();
-	bool by_nsys = options.gpu == CONFIG_GPU_NSYS;
 	int status = runtime ? 0 : EXIT_ENVIRONMENT;
+	bool by_nsys;
 
 	if (!door)
 		log_debug("there is no folder with our sitecustomize.py, so Python is not recorded");
-	if (status == 0 && by_nsys)
+	if (status == 0 && options.gpu == CONFIG_GPU_AUTO && !(company && company->before))
+		status = choose_nsys(config, &nsys, argv);
+	options.gpu = (enum config_gpu)config_integer(config, CONFIG_GPU);
+	by_nsys = options.gpu == CONFIG_GPU_NSYS;
+	if (status == 0 && by_nsys && !nsys.instead)
 		status = run_nsys_prepare(&nsys, argv);
 	options.argv = by_nsys ? nsys.argv : argv;
 	options.command = argv;

@@ -62,23 +62,9 @@ void gpu_driver_look(struct gpu_driver *ret, const char *root)
 
 bool gpu_nsys_find(char *ret, size_t size)
 {
-	const char *path = getenv("PATH");
 	char file[4096];
 
-	while (path && *path) {
-		size_t n = strcspn(path, ":");
-
-		if (n > 0 && n < sizeof file - 8) {
-			snprintf(file, sizeof file, "%.*s/nsys", (int)n, path);
-			if (access(file, X_OK) == 0) {
-				if (ret)
-					snprintf(ret, size, "%s", file);
-				return true;
-			}
-		}
-		path += n + (path[n] == ':');
-	}
-	return false;
+	return gpu_command_find("nsys", ret ? ret : file, ret ? size : sizeof file);
 }
 
 /* ---- CUPTI ------------------------------------------------------------------- */

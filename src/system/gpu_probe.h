@@ -31,6 +31,16 @@ void gpu_cupti_try(struct gpu_cupti *ret);
 /* Nsight Systems, which records device work by itself: the path of its command, as PATH has it (ret may be NULL).  False: none. */
 bool gpu_nsys_find(char *ret, size_t size);
 
+/*
+ * A copy of CUPTI that a program would bring along, where the loader does not look: in the packages of the Python environment that the
+ * command (as PATH has it) or the variables of an active one belong to, or beside it.  Looks at names of files only, and rather says
+ * that there is one: which environment a script will use, nobody can tell before.
+ */
+bool gpu_cupti_is_beside(const char *command);
+
+/* The path of a command, as PATH has it where there is no slash in it.  False: none that can be executed. */
+bool gpu_command_find(const char *command, char *ret, size_t size);
+
 /* The last part of the path of a library that is CUDA's, or works with it; NULL when it is none. */
 const char *gpu_library_name(const char *path);
 

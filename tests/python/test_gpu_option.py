@@ -11,6 +11,7 @@ import pytest
 import sbt
 from recording import BUILD, INFERSCOPE, PATIENCE
 from sbt_payload import KINDS
+from toolkits import with_mounts, without_cupti
 
 DOUBLES = BUILD / "tests" / "doubles"
 NSYS = Path(__file__).parents[1] / "doubles" / "nsys.py"
@@ -174,3 +175,53 @@ def test_what_goes_wrong_leaves_the_cpu(fault, why, tmp_path, nsys):
     warning, = (line for line in done.stderr.splitlines() if "Nsight Systems" in line)
     assert "is not in the trace" in warning and why in warning and "CPU alone" in warning
     assert any(KINDS[event.kind] == "cpu_call" for event in trace.events) and trace.info["exit_status"] is not None
+
+
+# ---- CUPTI cannot be used, and nobody has said how to record GPUs -------------------------------
+
+WARNING = "so Nsight Systems records what GPUs do; --gpu off leaves that out"
+
+
+def without(tmp_path, nsys, *options, driver=True, path=None, **variables):
+    """On a machine with a driver, as far as files tell, and without CUPTI."""
+    script = "mount -t tmpfs none /proc/driver; mkdir /proc/driver/nvidia; echo 'Kernel Module  580.65.06' >/proc/driver/nvidia/version"
+    (tmp_path / "work").write_text("")
+    command = without_cupti(INFERSCOPE, "run", "--trace", tmp_path / "trace.sbt", "--report", "none", *options, "--", "/usr/bin/python3", "-c",
+                            LAUNCHES)
+    environment = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONPATH", "CONDA_PREFIX", "PYENV_ROOT")}
+    environment.update(PATH=f"{path or nsys}:/usr/bin:/bin", DOUBLE_NSYS_WORK=str(tmp_path / "work"), HOME=str(tmp_path), **variables)
+    done = subprocess.run(with_mounts(script, *command) if driver else command, capture_output=True, text=True, env=environment,
+                          timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stdout) == (3, "out\n"), done.stderr
+    kernels = sum(KINDS[event.kind] == "gpu_kernel" for event in sbt.read(tmp_path / "trace.sbt").events)
+    return done.stderr, kernels
+
+
+def test_nsys_comes_in_for_cupti(tmp_path, nsys):
+    said, kernels = without(tmp_path, nsys)
+    assert kernels == 10
+    first, *rest = said.splitlines()
+    assert first.startswith("inferscope: CUPTI cannot be loaded (libcupti.so") and first.endswith(WARNING)
+    assert len(rest) == 1 and "trace in" in rest[0]
+
+
+def test_a_program_that_uses_no_gpu_is_not_told_that_nothing_came_of_it(tmp_path, nsys):
+    said, kernels = without(tmp_path, nsys, DOUBLE_NSYS_FAULT="no_work")
+    assert kernels == 0 and len(said.splitlines()) == 2 and "is not in the trace" not in said
+
+
+@pytest.mark.parametrize("why", ["no driver", "no nsys", "off", "nsys already", "another tool", "in the environment", "in a folder of its own"])
+def test_nsys_stays_out_of_it(why, tmp_path, nsys):
+    options, variables = (["--gpu", "off"] if why == "off" else []), {}
+    if why == "nsys already":
+        variables["NSYS_PROFILING_SESSION_ID"] = "4711"
+    if why == "another tool":
+        variables["CUDA_INJECTION64_PATH"] = "/opt/tool.so"
+    if why.startswith("in "):
+        prefix = tmp_path / "a [new] one"
+        library = prefix / "lib/python3.11/site-packages/nvidia/cuda_cupti/lib/libcupti.so.12"
+        library.parent.mkdir(parents=True)
+        library.touch()
+        variables.update({"VIRTUAL_ENV": str(prefix)} if "environment" in why else {"PYTHONPATH": f"/x:{library.parents[3]}"})
+    said, kernels = without(tmp_path, nsys, *options, driver=why != "no driver", path="/usr/bin" if why == "no nsys" else None, **variables)
+    assert kernels == 0 and "Nsight" not in said
