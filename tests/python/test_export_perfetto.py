@@ -203,7 +203,6 @@ def test_selection(tmp_path):
     assert names("--kind", "op", "--min-duration", "60") == ["crosses", "outer"]
     assert names("--window", "0.09:0.1") == ["crosses", "memset_is_its_name", "outer"]
     assert names("--thread", "1", "--kind", "op") == ["crosses", "empty", "inner", "outer"]
-    assert names("--process", "5") == []
 
 
 def test_hostile_names(tmp_path):
