@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cmd/install_path.h"
+#include "cmd/python_path.h"
 #include "record/session.h"
 #include "system/gpu_probe.h"
 
@@ -196,6 +197,16 @@ static void say_versions(struct doctor_finding *f, char *door)
 		free(list);
 }
 
+static void say_interpreter(struct doctor_finding *f)
+{
+	char *path = python_path();
+	size_t used = strlen(f->detail);
+
+	if (path)
+		snprintf(f->detail + used, sizeof f->detail - used, "; scripts run under %s", path);
+	free(path);
+}
+
 static void check_python(struct doctor_finding *f)
 {
 	char *door = install_path_door();
@@ -205,6 +216,7 @@ static void check_python(struct doctor_finding *f)
 	if (door)
 		say_versions(f, door);
 	if (f->detail[0]) {
+		say_interpreter(f);
 		f->cost = NULL;
 		f->status = DOCTOR_OK;
 	} else if (door) {
