@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 		return help_about(argc, argv);
 	if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "help") == 0)
 		return print_help(STDOUT_FILENO);
-	if (first[0] == '-')
+	if (first[0] == '-' && first[1])
 		return unknown_global_option(first);
 	command = find_command(first);
 	return command ? command->run(argc - 1, argv + 1) : unknown_command(argc, argv, command_name);

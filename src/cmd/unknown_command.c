@@ -82,7 +82,7 @@ int unknown_command(int argc, char **argv, const char *(*next)(void *arg, size_t
 	struct stat st;
 	bool there = stat(word, &st) == 0;
 
-	if (there && S_ISREG(st.st_mode) && is_trace(word))
+	if (strcmp(word, "-") == 0 || (there && S_ISREG(st.st_mode) && is_trace(word)))
 		return cmd_analyze(argc, argv);
 	if (sentence)
 		return fail(EXIT_USAGE, "there is no command '%s'; %s", word, sentence);
