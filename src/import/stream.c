@@ -148,8 +148,11 @@ static int open_file(const char *path, struct stat *ret_stat, struct error *err)
 	}
 	if (!S_ISREG(st.st_mode)) {
 		close(fd);
-		return S_ISDIR(st.st_mode) ? error_set(err, -EISDIR, "%s is a folder", path)
-					   : error_set(err, -EINVAL, "%s is not a regular file", path);
+		if (S_ISDIR(st.st_mode))
+			return error_set(err, -EISDIR, "%s is a folder", path);
+		if (S_ISFIFO(st.st_mode))
+			return error_set(err, -EINVAL, "%s is a pipe: give - in its place, and send the trace to standard input", path);
+		return error_set(err, -EINVAL, "%s is not a regular file", path);
 	}
 	*ret_stat = st;
 	return fd;
