@@ -189,9 +189,9 @@ def test_all_variables_are_known(place):
     names = names_in_use()
     assert {"INFERSCOPE_SESSION", "INFERSCOPE_LOG_LEVEL", "INFERSCOPE_WEB_TOKEN"} < names
 
-    said = place.call(INFERSCOPE, "config", "show", env={**dict.fromkeys(names, "1"), "INFERSCOPE_" + "STRANGER": "1"}).lines[0]
+    said = place.call(INFERSCOPE, "config", "show", env={**dict.fromkeys(names, "1"), "INFERSCOPE_" + "NO_SUCH": "1"}).lines[0]
 
-    assert said == "inferscope: ignored, since InferScope knows no such environment variable: INFERSCOPE_" + "STRANGER"
+    assert said == "inferscope: ignored, since InferScope knows no such environment variable: INFERSCOPE_" + "NO_SUCH"
 
 
 def test_switched_off(tidy):
