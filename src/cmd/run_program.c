@@ -270,7 +270,7 @@ static int record(struct config *config, char *const argv[], const struct run_co
 	return status;
 }
 
-int run_program(const struct config *config, int count, char **arguments, const struct run_company *company)
+int run_program(struct config *config, int count, char **arguments, const struct run_company *company)
 {
 	struct run_command command;
 	int status = run_ending_check(config);

@@ -45,6 +45,6 @@ struct run_company {
 
 /* Runs the program that the arguments say, with settings that have been read.  Returns its exit status, or an exit code
  * of ours, having said why. */
-int run_program(const struct config *config, int count, char **arguments, const struct run_company *company);
+int run_program(struct config *config, int count, char **arguments, const struct run_company *company);
 
 #endif
