@@ -7,33 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/crc32.h"
 #include "base/msgpack.h"
-#include "trace/format.h"
 #include "trace/pairing.h"
 #include "trace/reader.h"
-
-static void repair(uint8_t *data, size_t size)
-{
-	size_t at = SBT_FILE_HEADER;
-
-	if (size < SBT_FILE_HEADER)
-		return;
-	memcpy(data, SBT_MAGIC, 8);
-	put32(data + 60, crc32_of(0, data, 60));
-	while (size - at >= SBT_BLOCK_HEADER && get32(data + at) == SBT_BLOCK_MAGIC) {
-		size_t stored = get32(data + at + 8), left = size - at - SBT_BLOCK_HEADER;
-
-		if (stored <= left)
-			put32(data + at + 56, crc32_of(0, data + at + SBT_BLOCK_HEADER, stored));
-		put32(data + at + 60, crc32_of(0, data + at, 60));
-		if (sbt_block_span((uint32_t)stored) > size - at)
-			return;
-		at += sbt_block_span((uint32_t)stored);
-	}
-	if (size - at == SBT_TRAILER)
-		put32(data + at + 28, crc32_of(0, data + at, 28));
-}
+#include "sbt.h"
 
 static int see_slice(void *arg, const struct trace_slice *slice)
 {
@@ -84,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct trace_reader *r;
 
 		if (pass == 1)
-			repair(copy, size);
+			sbt_repair(copy, size);
 		if (trace_reader_open_memory(&r, copy, size, NULL) == 0) {
 			read_all(r, &sum);
 			trace_reader_close(r);
