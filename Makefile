@@ -44,6 +44,11 @@ zoo: all
 	@$(MAKE) -s --no-print-directory $(VENV)/.test $(VENV)/.torch
 	@$(PYTHON) tests/zoo/run.py judge --build $(BUILD)
 
+# Every fuzz target, for an hour on all processors unless OPTIONS='--minutes N --jobs N ...' say otherwise (scripts/fuzz-long
+# --help); goes on where it ended the last time, and ends with a table.
+fuzz-long: tools-test
+	@$(PYTHON) scripts/fuzz-long $(OPTIONS)
+
 # Which lines of src/ the tests reach, in $(BUILD)-coverage/index.html.
 coverage: tools-coverage
 	@scripts/coverage
@@ -93,4 +98,4 @@ $(VENV)/web/.ready: web/package.json web/package-lock.json web/.npmrc
 	@touch $@
 
 FORCE:
-.PHONY: all demo e2e-demo test integration bench zoo coverage install clean FORCE
+.PHONY: all demo e2e-demo test integration bench zoo fuzz-long coverage install clean FORCE
