@@ -169,6 +169,20 @@ static void release(struct recovery *r)
 	free(r);
 }
 
+/* Reading the rings uses them up: what has been written of them by then is all there is of it. */
+static int give_up(struct recovery *r, int rc, struct error *err)
+{
+	struct error why = { 0 };
+
+	if (!r->drain) {
+		trace_file_remove(&r->file);
+		return rc;
+	}
+	if (err)
+		why = *err;
+	return error_set(err, rc, "%.200s; what was in memory is in %s now, as far as it could be written", why.text, r->file.partial);
+}
+
 int recover_session(const char *folder, const char *trace_path, const char *runtime, struct recover_result *ret, struct error *err)
 {
 	struct recovery *r = calloc(1, sizeof *r);
@@ -188,7 +202,7 @@ int recover_session(const char *folder, const char *trace_path, const char *runt
 	if (rc == 0) {
 		rc = make_trace(r, ret, err);
 		if (rc != 0)
-			trace_file_remove(&r->file);
+			rc = give_up(r, rc, err);
 	}
 	if (rc == 0) {
 		snprintf(ret->trace_path, sizeof ret->trace_path, "%s", r->file.path);

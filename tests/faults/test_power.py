@@ -13,6 +13,7 @@ from collections import namedtuple
 import pytest
 import sbt
 from conftest import BUILD, FAULTS, INFERSCOPE, PROGRAMS, SANITIZED
+from test_recover import Killed
 
 pytestmark = pytest.mark.skipif(SANITIZED, reason="nothing can be preloaded before the sanitizers")
 
@@ -271,3 +272,19 @@ def test_an_import_that_the_disk_does_not_keep(place):
     assert result.status == 4
     assert result.err == "inferscope: cannot get the trace file onto the disk: Input/output error\n"
     assert sorted(path.name for path in place.folder.glob("*.sbt*")) == ["trace.sbt"]
+
+
+def test_what_was_left_stays_where_the_disk_does_not_keep_what_was_made_of_it(place):
+    killed = Killed(place, 100).kill().let_end()
+    partial, recover = killed.partial(), (INFERSCOPE, "recover", killed.session)
+
+    failed = place.call(*recover, env=logged(place, place.trace_path, POWER_ERROR=str(errno.EIO)))
+
+    assert (failed.status, failed.out) == (4, "")
+    (made,) = set(place.folder.glob("*.partial")) - {partial}
+    words = "cannot get the trace file onto the disk: Input/output error"
+    assert failed.err == f"inferscope: {words}; what was in memory is in {made} now, as far as it could be written\n"
+    assert partial.exists() and killed.session.exists() and not place.trace_path.exists()
+    trace = place.trace(made)
+    assert trace.info["trouble"] == words and trace.info["recovered"] is True
+    assert trace.count("work") == 100 and len(trace.events) == 2 * 100 + 4
