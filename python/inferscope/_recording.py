@@ -11,6 +11,7 @@ Nothing here raises once the recording has begun.
 import atexit
 import itertools
 import os
+import sys
 import threading
 import time
 import warnings
@@ -49,6 +50,8 @@ def find_tracer():
     try:
         from inferscope import _tracer
     except ImportError as error:
+        if sys.version_info < (3, 9):
+            raise RecordingError("inferscope records Python 3.9 and later, and this is %s" % python_version()) from None
         raise RecordingError("inferscope cannot record Python %s: %s; 'make' builds an extension for each Python it finds, "
                              "'pip install' into this one brings it" % (python_version(), error)) from None
     return _tracer

@@ -286,4 +286,5 @@ def test_without_extension(tmp_path, python):
     assert_same(alone, recorded)
     note, = info["notes"]
     assert note.startswith(f"Python {python} (") and " is not recorded: " in note
+    assert ("records Python 3.9 and later" in note) == (python.version < (3, 9))
     assert {kind for kind, count in info["events_by_kind"].items() if count} <= {"counter", "cpu_sample"}  # what is seen from outside

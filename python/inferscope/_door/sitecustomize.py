@@ -10,6 +10,10 @@ of it: what there is to say is left for the recorder to tell.
 import sys
 
 
+_ABSENT = "inferscope has no extension for it; 'make' builds one for each Python it finds, 'pip install' of inferscope into it brings one"
+_OLD = "inferscope records Python 3.9 and later"
+
+
 def _note(text):
     """A sentence for the user, where the recorder finds it."""
     import os
@@ -63,8 +67,7 @@ def _record(package):
     version = "%d.%d" % sys.version_info[:2]
     tracer = _extension(package)
     if tracer is None:
-        _note("Python %s (%s) is not recorded: inferscope has no extension for it; 'make' builds one for each Python it finds, "
-              "'pip install' of inferscope into it brings one" % (version, sys.executable))
+        _note("Python %s (%s) is not recorded: %s" % (version, sys.executable, _ABSENT if sys.version_info >= (3, 9) else _OLD))
         return
     if not tracer.link(environ.get("INFERSCOPE_RUNTIME", "")):
         return
