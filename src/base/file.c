@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_place.h"
+
 char *path_join(const char *dir, const char *name)
 {
 	size_t length = strlen(dir);
@@ -168,7 +170,8 @@ int file_draft_open(struct file_draft *draft, const char *path, struct error *er
 	return error_errno(err, rc, "cannot create '%s'", path);
 }
 
-int file_draft_commit(struct file_draft *draft, struct error *err)
+/* To be renamed: it has the mode that it will have, and all of it has been written. */
+static int finish_draft(struct file_draft *draft)
 {
 	int rc = 0;
 
@@ -177,16 +180,30 @@ int file_draft_commit(struct file_draft *draft, struct error *err)
 	if (close(draft->fd) < 0 && rc == 0) /* NFS reports a full disk here */
 		rc = -errno;
 	draft->fd = -1;
-	if (rc == 0 && draft->temporary && rename(draft->temporary, draft->path) < 0)
-		rc = -errno;
+	return rc;
+}
+
+int file_draft_commit_at(struct file_draft *draft, struct file_place *place, struct error *err)
+{
+	int rc = finish_draft(draft);
+
 	if (rc < 0)
 		error_errno(err, rc, "cannot write '%s'", draft->path);
-	else {
+	else if (draft->temporary && !place && rename(draft->temporary, draft->path) < 0)
+		rc = error_errno(err, -errno, "cannot write '%s'", draft->path);
+	else if (draft->temporary && place)
+		rc = file_place_take(place, draft->temporary, err);
+	if (rc == 0) {
 		free(draft->temporary);
 		draft->temporary = NULL;
 	}
 	file_draft_discard(draft);
 	return rc;
+}
+
+int file_draft_commit(struct file_draft *draft, struct error *err)
+{
+	return file_draft_commit_at(draft, NULL, err);
 }
 
 void file_draft_discard(struct file_draft *draft)

@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
+struct file_place;
 struct stat;
 
 /* dir + "/" + name, allocated; name alone when it is absolute or dir is empty.  NULL when out of memory. */
@@ -54,6 +55,8 @@ struct file_draft {
 
 int file_draft_open(struct file_draft *draft, const char *path, struct error *err);
 int file_draft_commit(struct file_draft *draft, struct error *err); /* discards when it fails */
+/* The same where others may want the name (file_place.h). */
+int file_draft_commit_at(struct file_draft *draft, struct file_place *place, struct error *err);
 void file_draft_discard(struct file_draft *draft);                  /* fine after a commit, too */
 
 #endif
