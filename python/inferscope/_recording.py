@@ -95,7 +95,7 @@ class _Session:
     def __init__(self, tracer, trace, arguments, options, gpu):
         self.tracer, self.users, self.totals, self.doors = tracer, 0, None, {}
         self.pid = os.getpid()
-        self.trace = os.path.abspath(trace) if trace else self._temporary()
+        self.trace = os.path.abspath(trace) if trace else self._temporary().replace("{", "{{").replace("}", "}}")
         self.recorder = Recorder(["--trace", self.trace] + arguments)
         try:
             self._enter(options, gpu)
@@ -109,6 +109,7 @@ class _Session:
 
     def _enter(self, options, gpu):
         self.place = _Place(self.recorder.session)
+        self.trace = self.place.trace  # with {rank} and the like filled in
         self.tracer.link(self.recorder.runtime)
         self.tracer.flush()  # what GPUs have done until now is not ours
         self.tracer.join(self.recorder.session)
@@ -148,6 +149,8 @@ class _Session:
         self.totals = self.recorder.stop()
         if self.totals is None:
             self._mourn()
+        elif os.path.exists(self.totals.get("trace", "")):
+            self.trace = self.totals["trace"]  # another one where others recorded into the same file meanwhile
 
     def _mourn(self):
         if self.recorder.recover(self.trace):

@@ -27,6 +27,7 @@
 
 struct analyze {
 	const char *output; /* a file; NULL: standard output alone */
+	struct file_place *place; /* of that, where others may want the name; NULL: nobody does */
 	int format;
 	int64_t top; /* 0: as each output thinks best */
 	int view;    /* where the terminal view goes: a descriptor; -1: nowhere */
@@ -148,7 +149,7 @@ static int write_report(const struct analyze *c, const struct analysis *a, const
 	int rc = make_report(c, a, source, &report, &err);
 
 	if (rc == 0)
-		rc = report_file_write(c->output, &report, &err);
+		rc = c->place ? report_file_write_at(c->place, &report, &err) : report_file_write(c->output, &report, &err);
 	buffer_release(&report);
 	return rc < 0 ? fail_with(&err, EXIT_ENVIRONMENT) : 0;
 }
@@ -157,9 +158,10 @@ static int show_view(const struct analyze *c, const struct analysis *a, const st
 {
 	struct report_view_options options = report_view_for(c->view);
 	struct printer out;
+	char name[PATH_MAX];
 
 	options.top = (unsigned)c->top;
-	options.report = written ? c->output : NULL;
+	options.report = !written ? NULL : c->place ? file_place_name(c->output, c->place->number, name) : c->output;
 	options.trace = source->path;
 	printer_stdout(&out);
 	out.fd = c->view;
@@ -239,9 +241,10 @@ static int analyze_with(struct analyze *c, const struct config *config, char **p
 	return status;
 }
 
-int analyze_recording(const struct config *config, const char *trace, const char *report, bool show)
+int analyze_recording(const struct config *config, const char *trace, struct file_place *report, bool show)
 {
-	struct analyze c = { .output = report, .format = report_format_of(report), .view = show ? STDERR_FILENO : -1, .brief = true };
+	struct analyze c = { .output = report->path, .place = report, .format = report_format_of(report->path),
+			     .view = show ? STDERR_FILENO : -1, .brief = true };
 
 	return analyze_with(&c, config, &(char *){ (char *)trace }, 1);
 }

@@ -60,7 +60,7 @@ static void print_closing_line(const struct importing *c)
 static int import_files(struct importing *c)
 {
 	struct error err = { 0 };
-	bool kept_old = false;
+	char name[PATH_MAX];
 	int fd, rc;
 
 	unfinished_begin();
@@ -70,11 +70,12 @@ static int import_files(struct importing *c)
 		return fail_with(&err, EXIT_ENVIRONMENT);
 	rc = input_import(fd, &c->list, &c->options, &c->reports, &err);
 	if (rc == 0)
-		rc = trace_file_publish(&c->file, 0, &kept_old, &err);
+		rc = trace_file_publish(&c->file, 0, &err);
 	if (rc) {
 		trace_file_remove(&c->file);
 		return fail_with(&err, EXIT_INPUT);
 	}
+	c->output = file_place_name(c->output, c->file.place.number, name);
 	if (command_says_more())
 		print_closing_line(c);
 	return EXIT_OK;

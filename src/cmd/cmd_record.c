@@ -14,6 +14,7 @@
 #include "base/json_writer.h"
 #include "cmd/builtin.h"
 #include "cmd/command.h"
+#include "cmd/output_names.h"
 #include "cmd/printer.h"
 #include "cmd/recording.h"
 
@@ -77,6 +78,7 @@ static int say_result(const struct recorder_result *r)
 {
 	struct printer out;
 	struct json_writer j = { .out = &out.buf, .compact = true };
+	char path[PATH_MAX];
 
 	printer_stdout(&out);
 	json_open(&j, NULL, '{');
@@ -84,6 +86,7 @@ static int say_result(const struct recorder_result *r)
 	json_unsigned(&j, "lost", r->totals.lost);
 	json_unsigned(&j, "processes", r->totals.processes);
 	json_unsigned(&j, "threads", r->totals.threads);
+	json_text(&j, "trace", file_place_name(r->place.path, r->place.number, path));
 	json_unsigned(&j, "trace_bytes", r->trace_bytes);
 	json_unsigned(&j, "skipped_calls", r->totals.skipped_calls);
 	json_unsigned(&j, "short_calls", r->totals.short_calls);
@@ -126,6 +129,8 @@ static int record(struct config *config, pid_t pid)
 	int status = command_config(config);
 	char *runtime;
 
+	if (status == 0)
+		status = output_names_expand(config);
 	if (status)
 		return status;
 	runtime = recording_runtime();

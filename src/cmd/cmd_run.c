@@ -45,6 +45,7 @@ int cmd_run(int argc, char **argv)
 			    "  inferscope run --c-calls --exclude 'logging.*,*/site-packages/*' -m serving\n"
 			    "  inferscope run ./infer --prompt hello\n"
 			    "  inferscope run --trace night.sbt --report night.md --last 60 ./serve\n"
+			    "  mpirun -n 4 inferscope run -o 'rank{rank}.sbt' --report 'rank{rank}.md' train.py\n"
 			    "  inferscope run --gpu nsys generate.py\n"
 			    "  inferscope run --apply threads,allocator train.py\n"
 			    "  inferscope run --overflow block -- ./burst --threads 8\n",

@@ -120,7 +120,7 @@ static int find_part(struct trim *t, struct error *err)
 
 /* ---- Writing it ------------------------------------------------------------------------ */
 
-static int print_closing_line(const struct trim *t, uint64_t events)
+static void print_closing_line(const struct trim *t, uint64_t events)
 {
 	struct buffer name = BUFFER_INIT;
 	struct stat st = { 0 };
@@ -131,7 +131,6 @@ static int print_closing_line(const struct trim *t, uint64_t events)
 	fprintf(stderr, "inferscope: %s events in %.*s (%s)\n", text_group_digits(count, events), (int)name.size, (const char *)name.data,
 		text_byte_size(size, (uint64_t)st.st_size));
 	buffer_release(&name);
-	return EXIT_OK;
 }
 
 static int write_part(struct trim *t, int fd, uint64_t *ret_events, struct error *err)
@@ -156,7 +155,7 @@ static int write_file(struct trim *t)
 {
 	struct error err = { 0 };
 	uint64_t events = 0;
-	bool kept_old = false;
+	char name[PATH_MAX];
 	int fd, rc;
 
 	unfinished_begin();
@@ -166,14 +165,17 @@ static int write_file(struct trim *t)
 		return fail_with(&err, EXIT_ENVIRONMENT);
 	rc = write_part(t, fd, &events, &err);
 	if (rc == 0)
-		rc = trace_file_publish(&t->file, 0, &kept_old, &err);
+		rc = trace_file_publish(&t->file, 0, &err);
 	if (rc) {
 		trace_file_remove(&t->file);
 		return fail_with(&err, EXIT_ENVIRONMENT);
 	}
 	if (events == 0)
 		warning("nothing happened in that part of %s", t->path);
-	return print_closing_line(t, events);
+	t->output = file_place_name(t->output, t->file.place.number, name);
+	if (command_says_more())
+		print_closing_line(t, events);
+	return EXIT_OK;
 }
 
 static int trim_trace(struct trim *t)

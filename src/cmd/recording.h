@@ -9,7 +9,9 @@
 #include "record/recorder.h"
 
 #define RECORDING_OPTIONS(config)                                                                                      \
-	OPTION_CONFIG(0, "trace", "FILE", config, CONFIG_TRACE, "where the trace goes; trace.sbt unless given"),       \
+	OPTION_CONFIG('o', "trace", "FILE", config, CONFIG_TRACE,                                                      \
+			      "where the trace goes; trace.sbt unless given; {pid}, {rank}, {host} and {time} stand for what " \
+			      "they say"),                                                                             \
 		OPTION_GROUP("how much is kept"),                                                                      \
 		OPTION_CONFIG(0, "trace-size-mb", "N", config, CONFIG_TRACE_SIZE_MB,                                   \
 			      "memory for events on their way to the file, for all processes; 100 unless given"),     \

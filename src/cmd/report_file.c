@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "cmd/command.h"
 
-static int write_draft(const char *path, const struct buffer *report, bool keep, struct error *err)
+static int write_draft(const char *path, const struct buffer *report, bool keep, struct file_place *place, struct error *err)
 {
 	struct file_draft draft;
 	int rc = file_draft_open(&draft, path, err);
@@ -25,17 +25,17 @@ static int write_draft(const char *path, const struct buffer *report, bool keep,
 	rc = file_write_all(draft.fd, report->data, report->size);
 	if (rc < 0)
 		error_errno(err, rc, "cannot write '%s'", path);
-	else if (keep)
+	else if (keep && !place)
 		rc = file_keep_older(path, NULL, err); /* somebody may have written it, or written into it */
 	if (rc < 0) {
 		file_draft_discard(&draft);
 		return rc;
 	}
-	return file_draft_commit(&draft, err);
+	return file_draft_commit_at(&draft, place, err);
 }
 
 /* Who ends us now would leave half a file behind under a name of its own; a pipe, though, may have no reader for ever. */
-static int write_whole(const char *path, const struct buffer *report, bool keep, struct error *err)
+static int write_whole(const char *path, const struct buffer *report, bool keep, struct file_place *place, struct error *err)
 {
 	struct stat st;
 	sigset_t all, before;
@@ -45,19 +45,24 @@ static int write_whole(const char *path, const struct buffer *report, bool keep,
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		sigemptyset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	rc = write_draft(path, report, keep, err);
+	rc = write_draft(path, report, keep, place, err);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }
 
 int report_file_write(const char *path, const struct buffer *report, struct error *err)
 {
-	return write_whole(path, report, true, err);
+	return write_whole(path, report, true, NULL, err);
 }
 
 int report_file_replace(const char *path, const struct buffer *report, struct error *err)
 {
-	return write_whole(path, report, false, err);
+	return write_whole(path, report, false, NULL, err);
+}
+
+int report_file_write_at(struct file_place *place, const struct buffer *report, struct error *err)
+{
+	return write_whole(place->path, report, true, place, err);
 }
 
 /* By the user's locale, which nothing else of ours depends on. */

@@ -30,14 +30,17 @@ int run_ending_check(const struct config *config)
 {
 	const char *report = config_string(config, CONFIG_REPORT), *trace = config_string(config, CONFIG_TRACE);
 
+	if (strcmp(report, trace) == 0)
+		return fail(EXIT_USAGE, "run: report and trace cannot both be %s", report);
+	if (report_format_of(trace) >= 0)
+		return fail(EXIT_USAGE, "run: %s would be a trace, which is no file of that kind; '--report %s' names the report, and 'inferscope "
+			    "export' makes other formats of a trace", trace, trace);
 	if (strcmp(report, "none") == 0)
 		return 0;
 	if (strcmp(report, "-") == 0)
 		return fail(EXIT_USAGE, "run: the report cannot go to standard output, which is the program's; give the name of a file");
 	if (report_format_of(report) < 0)
 		return fail(EXIT_USAGE, "run: cannot tell the format of the report from the name '%s'; it may end in .md, .html, .txt or .json", report);
-	if (strcmp(report, trace) == 0)
-		return fail(EXIT_USAGE, "run: report and trace cannot both be %s", report);
 	return 0;
 }
 
@@ -111,12 +114,18 @@ static bool is_shown(const struct config *config, const struct recorder_result *
 	return config_integer(config, CONFIG_LOG_LEVEL) < LOG_LEVEL_ERROR && result->totals.recorded > 0;
 }
 
-static void analyze_and_exit(const struct config *config, const struct recorder_result *result, const sigset_t *mask)
+/* The report has the number that the trace has, if that is free. */
+static void analyze_and_exit(const struct config *config, const struct recorder_result *result, const struct file_place *report,
+			     const sigset_t *mask)
 {
+	struct file_place place = *report;
+
+	place.began = result->place.began;
+	place.number = result->place.number;
 	run_ending_set_apart(mask);
 	alarm(SECONDS_MOST);
 	limit_memory();
-	_exit(analyze_recording(config, config_string(config, CONFIG_TRACE), config_string(config, CONFIG_REPORT), is_shown(config, result)));
+	_exit(analyze_recording(config, config_string(config, CONFIG_TRACE), &place, is_shown(config, result)));
 }
 
 /* ---- The one that waits ------------------------------------------------------- */
@@ -198,7 +207,7 @@ static void say_program(const struct trace_program *program)
 }
 
 /* Returns whether the diagnosis is on the screen. */
-static bool analyze(const struct config *config, struct recorder_result *result, const sigset_t *mask)
+static bool analyze(const struct config *config, struct recorder_result *result, const struct file_place *report, const sigset_t *mask)
 {
 	const char *trace = config_string(config, CONFIG_TRACE);
 	char digits[32];
@@ -218,7 +227,7 @@ static bool analyze(const struct config *config, struct recorder_result *result,
 	}
 	pid = fork();
 	if (pid == 0)
-		analyze_and_exit(config, result, mask);
+		analyze_and_exit(config, result, report, mask);
 	if (pid < 0) {
 		warning("cannot start the analysis: %s; 'inferscope analyze %s' does it", strerror(errno), trace);
 		return false;
@@ -228,8 +237,8 @@ static bool analyze(const struct config *config, struct recorder_result *result,
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 && is_shown(config, result);
 }
 
-void run_ending(const struct config *config, struct recorder_result *result, const sigset_t *mask)
+void run_ending(const struct config *config, struct recorder_result *result, const struct file_place *report, const sigset_t *mask)
 {
-	if (!analyze(config, result, mask) && config_integer(config, CONFIG_LOG_LEVEL) < LOG_LEVEL_ERROR)
+	if (!analyze(config, result, report, mask) && config_integer(config, CONFIG_LOG_LEVEL) < LOG_LEVEL_ERROR)
 		say_program(&result->program);
 }

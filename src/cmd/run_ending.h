@@ -24,7 +24,7 @@ int run_ending_wait(pid_t pid, struct requests *requests);
 
 /* Analyses the recording as the settings say, and says so in one sentence when that is not possible.  A process of its own
  * does it, which may take only so much time and memory, so that whatever happens there the program's exit status remains.
- * `mask` has the signals that were blocked before the recording. */
-void run_ending(const struct config *config, struct recorder_result *result, const sigset_t *mask);
+ * `mask` has the signals that were blocked before the recording; `report` is the place of the report, as it was then. */
+void run_ending(const struct config *config, struct recorder_result *result, const struct file_place *report, const sigset_t *mask);
 
 #endif

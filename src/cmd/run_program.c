@@ -11,6 +11,7 @@
 #include "cmd/apply.h"
 #include "cmd/command.h"
 #include "cmd/install_path.h"
+#include "cmd/output_names.h"
 #include "cmd/recording.h"
 #include "cmd/run_command.h"
 #include "cmd/run_ending.h"
@@ -190,29 +191,45 @@ static int record_in_company(struct recorder_options *options, const struct run_
 	return rc != 0 ? fail_with(&err, EXIT_ENVIRONMENT) : status;
 }
 
+/* Where others recorded meanwhile, the trace has another name than was asked for; from here on the settings have that one. */
+static int note_trace(struct config *config, const struct recorder_result *result)
+{
+	struct error err = { 0 };
+	char name[PATH_MAX];
+
+	(void)file_place_name(config_string(config, CONFIG_TRACE), result->place.number, name);
+	return config_set(config, CONFIG_TRACE, name, &err) == 0 ? 0 : fail_with(&err, EXIT_ENVIRONMENT);
+}
+
 /* nsys: has what else records the program; NULL: nothing does. */
-static int record_with(const struct config *config, struct recorder_options *options, const struct run_nsys *nsys,
+static int record_with(struct config *config, struct recorder_options *options, const struct run_nsys *nsys,
 		       const struct run_company *company)
 {
 	struct recorder_result result;
+	struct file_place report;
+	struct error err = { 0 };
 	sigset_t mask;
 	int status;
 
+	if (file_place_look(&report, config_string(config, CONFIG_REPORT), &err) != 0)
+		return fail_with(&err, EXIT_ENVIRONMENT);
 	sigprocmask(SIG_SETMASK, NULL, &mask);
 	status = record_in_company(options, company, &result);
+	if (status == 0)
+		status = note_trace(config, &result);
 	if (status)
 		return status;
 	recording_warnings(&result, print_warning, NULL);
 	print_shut_door(options->command);
 	if (nsys) {
 		result.exit_status = run_nsys_status(nsys, result.exit_status);
-		run_nsys_join(nsys, options->trace_path, &result, &mask);
+		run_nsys_join(nsys, config_string(config, CONFIG_TRACE), &result, &mask);
 	}
 	if (config_integer(config, CONFIG_LOG_LEVEL) <= LOG_LEVEL_INFO)
 		print_taken_doors(options->runtime_path);
-	run_ending(config, &result, &mask);
+	run_ending(config, &result, &report, &mask);
 	if (command_says_more())
-		print_closing_line(&result, options->trace_path);
+		print_closing_line(&result, config_string(config, CONFIG_TRACE));
 	if (company->passed_on && result.exit_status == EXIT_USAGE)
 		warning("%s", company->passed_on);
 	return result.exit_status;
@@ -273,8 +290,10 @@ static int record(struct config *config, char *const argv[], const struct run_co
 int run_program(struct config *config, int count, char **arguments, const struct run_company *company)
 {
 	struct run_command command;
-	int status = run_ending_check(config);
+	int status = output_names_expand(config);
 
+	if (status == 0)
+		status = run_ending_check(config);
 	status = status ? status : run_command_make(&command, count, arguments);
 	if (status)
 		return status;

@@ -44,7 +44,7 @@ struct run_company {
 };
 
 /* Runs the program that the arguments say, with settings that have been read.  Returns its exit status, or an exit code
- * of ours, having said why. */
+ * of ours, having said why.  The settings then have the name that the trace got. */
 int run_program(struct config *config, int count, char **arguments, const struct run_company *company);
 
 #endif

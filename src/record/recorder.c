@@ -621,7 +621,8 @@ static void finish(struct recorder *r, struct recorder_result *ret)
 	ret->unwritten = written.unwritten;
 	(void)trace_writer_close(r->writer, &segment, trouble_of(r));
 	r->writer = NULL;
-	(void)trace_file_publish(&r->file, segment, &ret->kept_old, trouble_of(r));
+	(void)trace_file_publish(&r->file, segment, trouble_of(r));
+	ret->place = r->file.place;
 	if (stat(r->file.path, &st) == 0)
 		ret->trace_bytes = (uint64_t)st.st_size;
 	drain_free(r->drain);

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/file_place.h"
 #include "config/config.h"
 #include "record/drain.h"
 #include "record/gpu_watch.h"
@@ -78,7 +79,7 @@ struct recorder_result {
 	struct gpu_summary gpu;
 	uint64_t events, dropped, unwritten;
 	uint64_t trace_bytes;
-	bool kept_old;          /* an older trace is now trace_path.old */
+	struct file_place place; /* of the trace: which name it got */
 	struct requests requests; /* of recorder_run(): to end, since the program has */
 	struct error trouble;   /* the first thing that went wrong while recording; code 0: nothing */
 };

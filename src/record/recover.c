@@ -141,7 +141,6 @@ static int open_output(struct recovery *r, const char *path, struct error *err)
 static int make_trace(struct recovery *r, struct recover_result *ret, struct error *err)
 {
 	struct stat st;
-	bool kept_old;
 	int rc = copy_partial(r, ret, err);
 
 	if (rc == 0) {
@@ -153,7 +152,7 @@ static int make_trace(struct recovery *r, struct recover_result *ret, struct err
 		r->writer = NULL;
 	}
 	if (rc == 0)
-		rc = trace_file_publish(&r->file, 0, &kept_old, err);
+		rc = trace_file_publish(&r->file, 0, err);
 	if (rc == 0 && stat(r->file.path, &st) == 0)
 		ret->trace_bytes = (uint64_t)st.st_size;
 	return rc;

@@ -11,6 +11,8 @@
 
 #include "base/file.h"
 
+#define PARTIALS_MOST 1000u
+
 static int make_absolute(char *ret, const char *path, struct error *err)
 {
 	char cwd[RECORDING_PATH_MAX];
@@ -22,7 +24,7 @@ static int make_absolute(char *ret, const char *path, struct error *err)
 		n = snprintf(ret, RECORDING_PATH_MAX, "%s/%s", cwd, path);
 	else
 		return error_errno(err, -errno, "cannot tell the working directory");
-	return n < RECORDING_PATH_MAX - 32 ? 0 : error_set(err, -ENAMETOOLONG, "the path of the trace is too long: %.60s...", path);
+	return n < RECORDING_PATH_MAX - 64 ? 0 : error_set(err, -ENAMETOOLONG, "the path of the trace is too long: %.60s...", path);
 }
 
 /* Renaming a file onto a device or a pipe would replace it. */
@@ -42,20 +44,40 @@ static int open_new(const char *path)
 	return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
+/* One that is there may be wanted by `inferscope recover`, or be somebody's who is at work. */
+static int open_partial(struct trace_file *file)
+{
+	int fd;
+
+	snprintf(file->partial, sizeof file->partial, "%s.%d.partial", file->path, (int)getpid());
+	fd = open_new(file->partial);
+	for (unsigned i = 2; fd < 0 && errno == EEXIST && i < PARTIALS_MOST; i++) {
+		snprintf(file->partial, sizeof file->partial, "%s.%d.%u.partial", file->path, (int)getpid(), i);
+		fd = open_new(file->partial);
+	}
+	return fd < 0 ? -errno : fd;
+}
+
 int trace_file_create(struct trace_file *file, const char *path, int *ret_fd, struct error *err)
 {
 	int rc = make_absolute(file->path, path, err), fd;
+	struct stat st;
 
 	if (rc == 0)
 		rc = check_place(file->path, err);
 	if (rc != 0)
 		return rc;
-	snprintf(file->partial, sizeof file->partial, "%s.%d.partial", file->path, (int)getpid());
-	fd = open_new(file->partial);
-	if (fd < 0 && errno == EEXIST && unlink(file->partial) == 0) /* a process that had our number, long ago */
-		fd = open_new(file->partial);
+	fd = open_partial(file);
 	if (fd < 0)
-		return error_errno(err, -errno, "cannot create the trace %s", path);
+		return error_errno(err, fd, "cannot create the trace %s", path);
+	rc = file_place_look(&file->place, file->path, err);
+	if (rc != 0) {
+		close(fd);
+		trace_file_remove(file);
+		return rc;
+	}
+	if (fstat(fd, &st) == 0)
+		file->place.began = st.st_mtim;
 	*ret_fd = fd;
 	return 0;
 }
@@ -135,17 +157,16 @@ int trace_file_segments(const struct trace_file *file, unsigned **ret, size_t *r
 	return 0;
 }
 
-int trace_file_publish(const struct trace_file *file, unsigned number, bool *ret_kept_old, struct error *err)
+int trace_file_publish(struct trace_file *file, unsigned number, struct error *err)
 {
-	char from[RECORDING_PATH_MAX + 16], old[RECORDING_PATH_MAX + 8];
-	struct stat st;
+	char from[RECORDING_PATH_MAX + 16];
 	int rc;
 
 	trace_file_segment_path(file, number, from, sizeof from);
-	snprintf(old, sizeof old, "%s.old", file->path);
-	*ret_kept_old = stat(file->path, &st) == 0 && S_ISREG(st.st_mode) && rename(file->path, old) == 0;
-	if (rename(from, file->path) != 0)
-		return error_errno(err, -errno, "cannot rename %s to %s", from, file->path);
+	rc = file_place_take(&file->place, from, err);
+	if (rc)
+		return rc;
+	(void)file_place_name(file->place.path, file->place.number, file->path);
 	rc = file_sync_folder(file->path);
 	return rc ? error_errno(err, rc, "cannot get the name of %s onto the disk", file->path) : 0;
 }

@@ -41,7 +41,7 @@ class Recorder:
         assert self.process.stderr.read() == ""
         (line,) = self.process.stdout.read().splitlines()
         said = json.loads(line)
-        assert list(said) == ["events", "lost", "processes", "threads", "trace_bytes", "skipped_calls", "short_calls", "short_left_out",
+        assert list(said) == ["events", "lost", "processes", "threads", "trace", "trace_bytes", "skipped_calls", "short_calls", "short_left_out",
                               "notes"]
         return said
 
@@ -56,6 +56,7 @@ def test_two_programs(tidy):
     trace = tidy.trace().adds_up()
     assert (said["events"], said["lost"]) == (len(trace.events), 0)
     assert said["trace_bytes"] == tidy.trace_path.stat().st_size
+    assert said["trace"] == str(tidy.trace_path)
     assert said["notes"] == [] and said["skipped_calls"] == 0
     assert trace.count("outer") >= 1000
     first, second = (trace.processes[number] for number in sorted(trace.processes))
