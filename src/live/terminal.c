@@ -230,23 +230,46 @@ static int draw_facts(struct live_terminal *t, const struct live_snapshot *s, in
 	return 2;
 }
 
+#define LABEL_COLUMNS 7
+
+/* Where a text is broken that is longer than a row: at the last blank that fits; at its end where there is none. */
+static size_t break_at(const char *text, size_t row)
+{
+	size_t at = strlen(text) > row ? row : 0;
+
+	while (at > 0 && text[at] != ' ')
+		at--;
+	return at ? at : strlen(text);
+}
+
+/* In two rows at most; returns how many. */
+static int draw_sentence(struct live_terminal *t, int row, const char *label, const char *text)
+{
+	int width = t->columns - LABEL_COLUMNS;
+	size_t first = break_at(text, width > 0 ? (size_t)width : 0);
+
+	paint_text(t, row, 0, t->columns, INK_STRONG, label);
+	paint_bytes(t, row, LABEL_COLUMNS, width, INK_PLAIN, text, first);
+	if (!text[first])
+		return 1;
+	paint_text(t, row + 1, LABEL_COLUMNS, width, INK_PLAIN, text + first + 1);
+	return 2;
+}
+
 /* What it does, and how its steps are found; both only where they leave room for the rest. */
 static int draw_doing(struct live_terminal *t, const struct live_snapshot *s, int row)
 {
 	const struct live_steps *steps = &s->steps;
-	int at;
+	char text[LIVE_TEXT + LIVE_NAME];
+	int used;
 
 	if (t->rows < 14 || !s->doing.text[0])
 		return 0;
-	at = paint_text(t, row, 0, t->columns, INK_STRONG, "now    ");
-	paint_text(t, row, at, t->columns - at, INK_PLAIN, s->doing.text);
+	used = draw_sentence(t, row, "now", s->doing.text);
 	if (t->rows < 20 || !(steps->known || steps->trouble[0]))
-		return 1;
-	at = paint_text(t, row + 1, 0, t->columns, INK_STRONG, "steps  ");
-	if (steps->known)
-		at += paint_format(t, row + 1, at, t->columns - at, INK_PLAIN, "by %.48s, from ", steps->found);
-	paint_text(t, row + 1, at, t->columns - at, INK_PLAIN, steps->known ? steps->name : steps->trouble);
-	return 2;
+		return used;
+	snprintf(text, sizeof text, steps->known ? "by %s, from %s" : "%.0s%s", steps->found, steps->known ? steps->name : steps->trouble);
+	return used + draw_sentence(t, row + used, "steps", text);
 }
 
 static void draw_foot(struct live_terminal *t, const struct live_snapshot *s, int row)

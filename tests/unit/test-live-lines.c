@@ -53,6 +53,26 @@ static void test_numbers(void **state)
 	}
 }
 
+static void test_what_it_does(void **state)
+{
+	struct buffer out = BUFFER_INIT;
+
+	(void)state;
+	live_snapshot_clear(&s);
+	s.run_s = 12;
+	strcpy(s.doing.text, "computing in operators 92 % of the last 10 s, most in a\x1b[2J");
+	assert_int_equal(live_doing_line(&out, &s), 0);
+	expect(&out, "    12.0 s  now: computing in operators 92 % of the last 10 s, most in a\\x1b[2J\n");
+	strcpy(s.steps.trouble, "cannot tell the steps apart");
+	assert_int_equal(live_steps_line(&out, &s), 0);
+	expect(&out, "    12.0 s  steps: cannot tell the steps apart\n");
+	s.steps.known = true;
+	strcpy(s.steps.found, "the repetition of operators");
+	strcpy(s.steps.name, "aten::rand");
+	assert_int_equal(live_steps_line(&out, &s), 0);
+	expect(&out, "    12.0 s  steps: found by the repetition of operators, from aten::rand\n");
+}
+
 static void test_a_line(void **state)
 {
 	struct buffer out = BUFFER_INIT;
@@ -148,7 +168,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_a_line),
+		cmocka_unit_test(test_what_it_does), cmocka_unit_test(test_a_line),
 		cmocka_unit_test(test_all_that_can_be_in_a_line),
 		cmocka_unit_test(test_alerts),
 		cmocka_unit_test(test_hostile_names),

@@ -184,6 +184,42 @@ static void test_odd_snapshots_on_odd_screens(void **state)
 }
 
 /* Every byte that can be typed, and sequences that are cut off or mean nothing, are keys like any other. */
+/* What it does leads; a sentence that is longer than the screen has two rows. */
+static void test_what_it_does_leads(void **state)
+{
+	struct live_terminal *t;
+
+	(void)state;
+	live_snapshot_clear(&s);
+	strcpy(s.doing.text, "computing in operators 92 % of the last 10 s, most in aten::conv2d (80 %)");
+	strcpy(s.doing.thread, "the main thread");
+	strcpy(s.doing.most, "aten::conv2d");
+	s.doing.window_s = 10;
+	strcpy(s.steps.trouble, "cannot tell the steps apart: the operators do not come in the same order each time; --step NAME says what begins one");
+	s.thread_count = s.place_count = 1;
+	s.places[0] = (struct live_place){ .share = 0.8 };
+	strcpy(s.places[0].name, "aten::conv2d");
+	set_size(90, 30);
+	t = open_view(NULL);
+	live_terminal_draw(t, &s);
+	assert_true(SENT("computing in operators 92 % of the last 10 s, most in aten::conv2d (80 %)"));
+	assert_true(SENT("do not come in the same order each time;"));
+	assert_true(SENT("--step NAME says what begins one"));
+	set_size(160, 30);
+	live_terminal_draw(t, &s);
+	assert_true(SENT("mostly aten::conv2d"));
+	type(t, "t");
+	type(t, "t");
+	live_terminal_draw(t, &s);
+	assert_true(SENT("of the main thread, last 10 s; by share"));
+	s.steps.known = true;
+	strcpy(s.steps.found, "the repetition of operators");
+	strcpy(s.steps.name, "aten::rand");
+	live_terminal_draw(t, &s);
+	assert_true(SENT("by the repetition of operators, from aten::rand"));
+	live_terminal_free(t);
+}
+
 static void test_odd_keys(void **state)
 {
 	static const char *const keys[] = { "\033", "\033[", "\033[999999999999~", "\033[1;5D", "\033O", "\x80\xff", "i", "pppp", "/abc\x7f\x7f\n", "\014" };
@@ -386,6 +422,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_odd_snapshots_on_odd_screens, open_terminal, close_terminal),
+		cmocka_unit_test_setup_teardown(test_what_it_does_leads, open_terminal, close_terminal),
 		cmocka_unit_test_setup_teardown(test_odd_keys, open_terminal, close_terminal),
 		cmocka_unit_test_setup_teardown(test_settings_are_put_back, open_terminal, close_terminal),
 		cmocka_unit_test_setup_teardown(test_no_view_without_a_cursor, open_terminal, close_terminal),
