@@ -41,6 +41,6 @@ def scopes(count, around):
 
 
 def test_time_does_not_grow_with_the_depth(tmp_path):
-    flat = min(seconds(tmp_path, scopes(200000, 1), "md") for _ in range(2))
-    deep = min(seconds(tmp_path, scopes(200000, 2000), "md") for _ in range(2))
+    flat = min(seconds(tmp_path, scopes(100000, 1), "md") for _ in range(2))
+    deep = min(seconds(tmp_path, scopes(100000, 2000), "md") for _ in range(2))
     assert deep < 2 * flat
