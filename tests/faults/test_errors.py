@@ -358,4 +358,4 @@ def test_a_run_warns_of_its_clock(tidy):
     if Reports(tidy).json["clock"][0]["method"] != "pairs":
         pytest.skip("the clock of this machine needs no readings")
     assert [line for line in result.lines if line.startswith("inferscope: times of clock 0 ")]
-    assert "- clock_sync: warning, " in (tidy.folder / "report.md").read_text()
+    assert "- clocks: warning, " in (tidy.folder / "report.md").read_text()

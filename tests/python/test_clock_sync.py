@@ -63,7 +63,7 @@ def test_a_file_without_a_time_of_day_is_laid_beside(tmp_path):
     assert result["integrity"]["verdict"] == "degraded"
     done = inferscope("analyze", *paths, "--format", "md")
     assert done.stderr.decode() == f"inferscope: {check['detail']}\n"
-    assert "- clock_sync: warning, " in done.stdout.decode()
+    assert "- clocks: warning, " in done.stdout.decode()
 
 
 def test_files_that_are_days_apart(tmp_path):
