@@ -121,7 +121,7 @@ static void put_note(struct view *v, const struct analysis *a)
 		return;
 	view_styled(v, VIEW_WARN, "note:");
 	view_put(v, " ");
-	view_sentence(v, a->notes.text[0], 2, 6);
+	view_sentence(v, a->notes.text[0], 3, 6);
 }
 
 /* ---- Bars ---------------------------------------------------------------------- */

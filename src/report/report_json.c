@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "analyze/words.h"
 #include "base/json_writer.h"
 #include "report/report.h"
 #include "report/report_parts.h"
@@ -167,6 +168,7 @@ static void put_breakdown(struct json_writer *j, const struct analysis *a)
 	for (size_t i = 0; i < a->category_count; i++) {
 		json_open(j, NULL, '{');
 		json_text(j, "category", a->breakdown[i].name);
+		json_text(j, "label", words_label(a->breakdown[i].name));
 		json_us(j, "duration_us", a->breakdown[i].duration);
 		json_fixed(j, "percentage", all > 0 ? 100 * (double)a->breakdown[i].duration / all : 0, 6);
 		json_close(j);

@@ -1,5 +1,6 @@
 /* report_json_findings.c - the bottleneck, findings and suggestions of the analysis JSON. */
 #include <math.h>
+#include <stdio.h>
 
 #include "report/report_parts.h"
 
@@ -40,9 +41,12 @@ static void put_examples(struct json_writer *j, const struct timeline *t, const 
 
 static void put_finding(struct json_writer *j, const struct timeline *t, const struct analysis_finding *f)
 {
+	char title[REPORT_TITLE];
+
 	json_open(j, NULL, '{');
 	json_text(j, "id", f->id);
 	json_text(j, "kind", f->kind);
+	json_text(j, "title", report_title(f, title));
 	json_fixed(j, "severity", f->severity, 3);
 	put_percent(j, "share_percent", f->share);
 	json_us(j, "owned_us", f->owned);
@@ -73,12 +77,23 @@ static void put_suggestion(struct json_writer *j, const struct analysis_finding 
 	json_close(j);
 }
 
+/* What all reports for people begin with. */
+static void put_headline(struct json_writer *j, const struct analysis *a)
+{
+	const struct report_verdict verdict = report_verdict(a);
+	char text[sizeof verdict.words + FINDING_TEXT];
+
+	snprintf(text, sizeof text, "%s%s", verdict.words, verdict.reason ? verdict.reason : "");
+	json_text(j, "headline", text);
+}
+
 void report_json_findings(struct json_writer *j, const struct analysis *a)
 {
 	const struct analysis_bottleneck *b = &a->bottleneck;
 
 	json_open(j, "bottleneck", '{');
 	json_text(j, "type", bottleneck_name(b->type));
+	put_headline(j, a);
 	json_text(j, "primary_cause", b->cause);
 	json_fixed(j, "confidence", b->confidence, 3);
 	put_texts(j, "evidence", &b->evidence);

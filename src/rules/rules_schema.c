@@ -24,7 +24,7 @@ const struct rules_table rules_tables[] = {
 	{ "clock", "clock", false, "domain name slope offset_ns error_us assumed_error_us method device_id drift_ppm residual_us jumps pairs moved moved_max_us clamped" },
 	{ "summary", "summary", true,
 	  "end_to_end_latency_us total_cpu_time_us total_gpu_time_us total_h2d_us total_d2h_us total_idle_us framework_overhead_us" },
-	{ "timeline_breakdown", "timeline_breakdown", false, "category duration_us percentage" },
+	{ "timeline_breakdown", "timeline_breakdown", false, "category label duration_us percentage" },
 	{ "devices", "devices", false,
 	  DEVICE " name " WINDOW " idle_low_us idle_high_us idle_range_why idle_causes_host_late_us idle_causes_sync_us "
 	  "idle_causes_launch_latency_us idle_causes_dependency_us idle_causes_input_us idle_causes_jit_us idle_causes_no_work_us "
@@ -61,9 +61,9 @@ const struct rules_table rules_tables[] = {
 	  "load_memory_end_bytes" },
 	{ "owners", "attribution/owners", false, "category duration_us percentage" },
 	{ "tree", "attribution/tree", false, "node parent name depth total_us self_us" },
-	{ "bottleneck", "bottleneck", true, "type primary_cause confidence" },
+	{ "bottleneck", "bottleneck", true, "type headline primary_cause confidence" },
 	{ "findings", "findings", false,
-	  "id kind severity share_percent owned_us gain_low_percent gain_percent gain_high_percent confidence frequency "
+	  "id kind title severity share_percent owned_us gain_low_percent gain_percent gain_high_percent confidence frequency "
 	  "optimization_potential" },
 	{ "examples", "findings/examples", false, "track name start_us duration_us" },
 	{ "suggestions", "suggestions", false, "priority action rationale estimated_improvement_percent finding" },

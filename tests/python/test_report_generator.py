@@ -273,7 +273,9 @@ def test_templates_that_come_with_us(trace, tmp_path, name):
     inferscope("analyze", trace, "--template", TEMPLATES / name, "--output", out)
     assert out.read_text() == text
     finding = generator.to_json()["findings"][0]
-    assert f"{finding['gain_percent']:.1f} %" in text and finding["kind"] in text
+    headline = generator.to_json()["bottleneck"]["headline"]
+    assert f"{finding['gain_percent']:.1f} %" in text and finding["title"].split(":")[0] == "data loading"
+    assert headline.endswith("data loading starves it") and headline in text and finding["kind"] not in text
     assert "{{" not in text
 
 
