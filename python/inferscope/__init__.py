@@ -72,6 +72,7 @@ _LATER = {
     "data_loading": None,
     "export": "inferscope._tools",
     "live": None,
+    "load_ipython_extension": "inferscope._notebook",
     "load_plugins": "inferscope.plugins",
     "optimization_suggestions": "inferscope.bottlenecks",
     "plugins": None,
@@ -89,6 +90,7 @@ _LATER = {
     "timeline": None,
     "trace_buffer": None,
     "trackers": None,
+    "unload_ipython_extension": "inferscope._notebook",
 }
 
 

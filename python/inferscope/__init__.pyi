@@ -30,6 +30,8 @@ from inferscope import testing as testing
 from inferscope import timeline as timeline
 from inferscope import trackers as trackers
 from inferscope._engine import TraceError as TraceError
+from inferscope._notebook import load_ipython_extension as load_ipython_extension
+from inferscope._notebook import unload_ipython_extension as unload_ipython_extension
 from inferscope._recording import RecordingError as RecordingError
 from inferscope._tools import export as export
 from inferscope._tools import query as query

@@ -3,6 +3,7 @@
     profiler = inferscope.Profiler(trace="trace.sbt")
     with profiler:
         model(inputs)
+    print(profiler.report())                # in a notebook: profiler.report()
     for event in profiler.get_unified_timeline():
         print(event["name"], event["start_us"], event["end_us"])
 
@@ -112,8 +113,32 @@ class Profiler:
             stats["shared"] = self._recording.is_shared
         return stats
 
+    def report(self, filepath=None, format=None):
+        """A ReportGenerator of what was recorded: print() it, show it in a notebook, or save() it, as is done at once when there is a path.
+
+        While it is recording, of the events so far.
+        """
+        if self._recording is None:
+            raise ValueError("nothing has been recorded yet: start() comes first")
+        from inferscope.reporter import ReportGenerator
+        alone = not self._recording.running and not self._recording.is_shared
+        report = ReportGenerator(self.trace) if alone else ReportGenerator(timeline=self.get_unified_timeline())
+        report.recording = self._recording  # a temporary trace goes with the last who can read it
+        if filepath is not None:
+            report.save(filepath, format)
+        return report
+
     def __repr__(self):
-        return "<Profiler: %s>" % self.state
+        if self._recording is None:
+            return "<Profiler: %s>" % self.state
+        where = "its part of %s" % self.trace if self._recording.is_shared else self.trace
+        if self._recording.running:
+            return "<Profiler: recording into %s>" % where
+        return "<Profiler: %s, %.3f s in %s>" % (self.state, self._recording.duration_ns / 1e9, where)
+
+    def _repr_html_(self):
+        """In a notebook: the report, when there is one."""
+        return self.report()._repr_html_() if self.state == "stopped" else None
 
 
 def _size_argument(megabytes):

@@ -2,6 +2,8 @@ from types import TracebackType
 from typing import Any, Iterable, Literal, Optional, Type, Union
 from os import PathLike
 
+from inferscope.reporter import ReportGenerator
+
 class Profiler:
     def __init__(self, trace: Optional[Union[str, PathLike[str]]] = None, *, trace_size_mb: Optional[int] = None,
                  overflow: Optional[Literal["wrap", "discard", "block"]] = None, calls: bool = True,
@@ -18,4 +20,5 @@ class Profiler:
     @property
     def trace(self) -> Optional[str]: ...
     def get_unified_timeline(self) -> list[dict[str, Any]]: ...
+    def report(self, filepath: Optional[Union[str, PathLike[str]]] = None, format: Optional[str] = None) -> ReportGenerator: ...
     def get_stats(self) -> dict[str, Any]: ...

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from inferscope import _engine
 from inferscope.analyzer import BottleneckAnalyzer
-from inferscope.analyzer.bottleneck_analyzer import shipped_file
+from inferscope.analyzer.bottleneck_analyzer import _paths as trace_paths, shipped_file
 from inferscope.plugins import load_plugins
 
 _OURS = {"markdown": "md", "html": "html", "json": "json", "text": "text"}
@@ -157,6 +157,33 @@ class ReportGenerator:
             return self._render_alone(_OURS[format], name, _bytes(text, "a template")).decode()
         with self._files() as lists:
             return _engine.render(*lists, _OURS[format], name, _bytes(text, "a template")).decode()
+
+    def summary_html(self):
+        """What limits the run and what to change, as HTML without a timeline."""
+        return self.render(shipped_file("templates", _TEMPLATES["html"]))
+
+    def __str__(self):
+        """Text, or Markdown of an analysis without events."""
+        return self.to_markdown() if self._analyzer is None else self.to_text()
+
+    def __repr__(self):
+        return "<ReportGenerator: %s>" % self._source_name()
+
+    def _source_name(self):
+        if self._analyzer is None:
+            return "an analysis"
+        if self._analyzer._timeline is not None:
+            return "%d events" % len(self._analyzer._timeline)
+        return ", ".join(os.fsdecode(path) for path in trace_paths(self._analyzer._trace))
+
+    def _repr_html_(self):
+        """In a notebook: the report page, in a frame."""
+        from inferscope._notebook import frame
+        return frame(self)
+
+    def _repr_pretty_(self, printer, cycle):
+        """In IPython's terminal."""
+        printer.text(repr(self) if cycle else str(self))
 
     @classmethod
     def formats(cls):
