@@ -29,6 +29,7 @@ from contextlib import contextmanager
 import inferscope
 from inferscope import plugins
 from inferscope._live_alerts import Alert, Judge, LiveConfig
+from inferscope._words import counted
 from inferscope.bottlenecks import BottleneckType
 from inferscope.trackers import CPUTracker, GPUTracker, IOTracker, MemoryTracker
 from inferscope.trackers._tracker import GB, MB
@@ -435,8 +436,8 @@ class LiveMonitor:
                     self._jobs.put((function, None, (alert._copy(),)))
 
     def __repr__(self):
-        return "<LiveMonitor: %s, %d samples, %d alerts>" % ("running" if self.running else "not running", self._samples,
-                                                             len(self._judge.alerts))
+        return "<LiveMonitor: %s, %s, %s>" % ("running" if self.running else "not running", counted(self._samples, "sample"),
+                                               counted(len(self._judge.alerts), "alert"))
 
 
 def _first(suggestions):

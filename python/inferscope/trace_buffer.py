@@ -4,6 +4,8 @@ import threading
 import warnings
 from collections import deque
 
+from inferscope._words import counted
+
 DEFAULT_SIZE = 1_000_000
 
 
@@ -69,6 +71,6 @@ class TraceBuffer:
 
     def _warn(self):
         import logging
-        text = "the trace buffer is full at %d events: the oldest go from now on; give it a larger size" % self.size
+        text = "the trace buffer is full at %s: the oldest go from now on; give it a larger size" % counted(self.size, "event")
         logging.getLogger("inferscope").warning(text)
         warnings.warn(text, RuntimeWarning, stacklevel=3)

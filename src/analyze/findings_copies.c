@@ -15,6 +15,7 @@
 
 #include "analyze/findings_link.h"
 #include "base/array.h"
+#include "base/text.h"
 
 #define LINK_FULL 0.75    /* of a link's rate, a part of which packets take for themselves: more than that is hardly to be had */
 #define REPEATED 4        /* copies a step that are alike: two or three may be different arrays of one shape */
@@ -123,7 +124,7 @@ static int collect(struct copies *c, const struct parts *p, int64_t exposed)
 
 static void tell(const struct parts *p, struct analysis_finding *f, const struct copies *c)
 {
-	char time[32];
+	char time[32], count[TEXT_COUNT_SIZE];
 
 	texts_add(&f->evidence, "%s of copies run with nothing beside them, %.1f %% of the devices' time; copies in all: %llu, of %.1f MB",
 		  format_time(time, f->owned), 100 * share(f->owned, p->a->findings.span), (unsigned long long)c->number,
@@ -137,9 +138,9 @@ static void tell(const struct parts *p, struct analysis_finding *f, const struct
 	tell_link(&f->evidence, &c->use);
 	for (size_t i = 0; i < c->count && i < PLACES; i++)
 		if (c->rows[i].place)
-			texts_add(&f->where, "%.200s: %s in %llu cop%s of %.3f MB", name_text(p->t, c->rows[i].place),
-				  format_time(time, c->rows[i].alone), (unsigned long long)c->rows[i].count,
-				  c->rows[i].count == 1 ? "y" : "ies", (double)c->rows[i].bytes / 1e6);
+			texts_add(&f->where, "%.200s: %s in %s of %.3f MB", name_text(p->t, c->rows[i].place),
+				  format_time(time, c->rows[i].alone), text_count(count, c->rows[i].count, "copy", "copies"),
+				  (double)c->rows[i].bytes / 1e6);
 	examples_of_work(p, f, WORK_COPY);
 }
 

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "analyze/findings_parts.h"
+#include "base/text.h"
 
 #define SHORT_KERNEL 10000 /* ns; a launch takes about as long */
 
@@ -117,24 +118,24 @@ static void gaps_release(struct gaps_of *gaps)
 /* Where most of it is, and how much that is. */
 static void tell_places(const struct parts *p, struct analysis_finding *f, const struct place_table *table)
 {
-	char time[32];
+	char time[32], count[TEXT_COUNT_SIZE];
 
 	for (size_t i = 0; i < table->count && i < PLACES; i++) {
 		const struct place_time *place = &table->places[i];
 
-		texts_add(&f->where, "%.200s: %s in %llu gap%s", name_text(p->t, place->name), format_time(time, place->time),
-			  (unsigned long long)place->count, place->count == 1 ? "" : "s");
+		texts_add(&f->where, "%.200s: %s in %s", name_text(p->t, place->name), format_time(time, place->time),
+			  text_count(count, place->count, "gap", "gaps"));
 	}
 	snprintf(f->id, sizeof f->id, "%s:%.90s", f->kind, table->count ? name_text(p->t, table->places[0].name) : "device");
 }
 
 static void tell_gaps(const struct parts *p, struct analysis_finding *f, const struct gaps_of *gaps, const char *what)
 {
-	char time[32], longest[32];
+	char time[32], longest[32], count[TEXT_COUNT_SIZE];
 
-	texts_add(&f->evidence, "devices were idle for %s, %.1f %% of their time, %s (%llu gap%s, the longest of %s)",
+	texts_add(&f->evidence, "devices were idle for %s, %.1f %% of their time, %s (%s, the longest of %s)",
 		  format_time(time, f->owned), percent(share(f->owned, p->a->findings.span)), what,
-		  (unsigned long long)gaps->places.adds, gaps->places.adds == 1 ? "" : "s", format_time(longest, gaps->largest[0]));
+		  text_count(count, gaps->places.adds, "gap", "gaps"), format_time(longest, gaps->largest[0]));
 }
 
 static double steps_with(const struct parts *p, enum idle_cause cause)
@@ -373,7 +374,7 @@ static int find_communication(struct parts *p)
 	int64_t compute_alone = 0, wait = 0;
 	bool straggler = c->straggler >= 0;
 	double part;
-	char time[32];
+	char time[32], count[TEXT_COUNT_SIZE];
 
 	for (size_t d = 0; d < p->a->device_count; d++) {
 		struct device_window w;
@@ -395,7 +396,8 @@ static int find_communication(struct parts *p)
 	texts_add(&f.evidence, "communication runs alone for %s, %.1f %% of the devices' time", format_time(time, f.owned),
 		  percent(share(f.owned, p->a->findings.span)));
 	if (c->rank_count > 1)
-		texts_add(&f.evidence, "ranks wait %s for others in %zu collectives", format_time(time, wait), c->count);
+		texts_add(&f.evidence, "ranks wait %s for others in %s", format_time(time, wait),
+			  text_count(count, c->count, "collective", "collectives"));
 	for (size_t i = 0; i < c->rank_count && straggler; i++)
 		if (c->ranks[i].rank == c->straggler)
 			texts_add(&f.where, "rank %lld arrives last in %llu of %zu collectives", (long long)c->straggler,

@@ -13,6 +13,7 @@
 
 #include "analyze/findings_host.h"
 #include "analyze/words.h"
+#include "base/text.h"
 
 #define HANDING_OVER 0.05
 #define HANDING_LEAST 0.15 /* of the time: less is what workers cost */
@@ -191,13 +192,13 @@ static void gain_input(const struct host_cells *c, const struct input *in, struc
 
 static void tell_input(struct host_cells *c, struct host_claim *claim, const struct input *in)
 {
-	char ns[32];
+	char ns[32], count[TEXT_COUNT_SIZE];
 
 	texts_add(&claim->f.evidence, "the loader takes %s, %.1f %% of the time: %s", format_time(ns, claim->f.owned),
 		  100 * cells_share(c, claim->f.owned), in->processes ? "the program waits for its workers" : "it runs between the steps, on the same thread");
 	if (in->processes)
-		texts_add(&claim->f.evidence, "%.0f worker process%s together use %.2f cores, and wait for something else %.2f at a time", in->workers,
-			  in->workers == 1 ? "" : "es", in->work * in->step, in->waits * in->step);
+		texts_add(&claim->f.evidence, "%s together use %.2f cores, and wait for something else %.2f at a time",
+			  text_count(count, (uint64_t)(in->workers + 0.5), "worker process", "worker processes"), in->work * in->step, in->waits * in->step);
 	texts_add(&claim->f.evidence, "%.0f %% of what it does is done by the interpreter", 100 * in->python);
 	texts_add(&claim->f.evidence, "the program has %.0f core%s, of which %.1f are free for it", cpus_of(c), cpus_of(c) == 1 ? "" : "s",
 		  free_of(c));

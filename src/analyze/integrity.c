@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 
 const char *check_status_name(enum check_status status)
 {
@@ -132,11 +133,13 @@ static int check_categories(struct parts *p)
 static int check_rank_clocks(struct parts *p)
 {
 	const struct analysis_collectives *c = &p->a->collectives;
+	char count[TEXT_COUNT_SIZE], ranks[TEXT_COUNT_SIZE];
 
 	if (isnan(c->clock_error_ns))
 		return check_add(p, "rank_clocks", CHECK_SKIPPED, 0, "no collective of several ranks is in the trace");
 	return check_add(p, "rank_clocks", c->clock_error_ns > RANK_CLOCK_WARN ? CHECK_WARN : CHECK_OK, c->count,
-			 "ends of %zu collectives of %zu ranks agree within %.1f us (warning above 1,000 us)", c->count, c->rank_count,
+			 "ends of %s of %s agree within %.1f us (warning above 1,000 us)",
+			 text_count(count, c->count, "collective", "collectives"), text_count(ranks, c->rank_count, "rank", "ranks"),
 			 c->clock_error_ns / 1e3);
 }
 

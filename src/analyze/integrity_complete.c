@@ -155,7 +155,7 @@ static int say_recovered(struct parts *p, const struct endings *all)
 int check_complete(struct parts *p)
 {
 	struct endings all = { 0 };
-	char digits[32];
+	char count[TEXT_COUNT_SIZE];
 
 	if (p->t->reader) {
 		read_own(&all, p->t->reader);
@@ -165,7 +165,7 @@ int check_complete(struct parts *p)
 		return check_add(p, "complete", CHECK_SKIPPED, 0, "the trace does not say whether its recording came to its end");
 	if (all.unwritten)
 		return check_add(p, "complete", CHECK_FAIL, all.unwritten,
-				 "the recording is not whole: %s events could not be written%s%s%s", text_group_digits(digits, all.unwritten),
+				 "the recording is not whole: %s could not be written%s%s%s", text_count(count, all.unwritten, "event", "events"),
 				 all.trouble[0] ? " (" : "", all.trouble, all.trouble[0] ? ")" : "");
 	if (all.endless)
 		return say_endless(p, &all);

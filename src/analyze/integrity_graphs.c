@@ -11,6 +11,7 @@
 
 #include "analyze/parts.h"
 #include "base/array.h"
+#include "base/text.h"
 
 struct replay {
 	uint32_t process, graph, call;
@@ -142,12 +143,14 @@ static void measure_graphs(struct parts *p, struct replays *r, struct spread *s)
 
 static int report(struct parts *p, const struct replays *r, const struct spread *s)
 {
+	char launches[TEXT_COUNT_SIZE], graphs[TEXT_COUNT_SIZE];
+
 	if (r->count == 0)
 		return check_add(p, "graph_work_missing", CHECK_SKIPPED, 0, r->unnamed ? "the trace does not say which graphs were launched" :
 											 "no graph was launched");
 	if (s->short_launches == 0)
-		return check_add(p, "graph_work_missing", CHECK_OK, 0, "%zu launches of %llu graphs left as much work each time", r->count,
-				 (unsigned long long)s->graphs);
+		return check_add(p, "graph_work_missing", CHECK_OK, 0, "%s of %s left as much work each time",
+				 text_count(launches, r->count, "launch", "launches"), text_count(graphs, s->graphs, "graph", "graphs"));
 	return check_add(p, "graph_work_missing", s->worst > 0.02 ? CHECK_FAIL : CHECK_WARN, s->missing,
 			 "%llu of %zu graph launches left less work than others of the same graph, %llu pieces in all; of graph %u some left "
 			 "%u and some %u (failed above 2 %% less): records were lost",

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "analyze/parts.h"
+#include "base/text.h"
 
 static enum check_status grade(double found, double warn, double fail)
 {
@@ -130,12 +131,13 @@ static void count_launches(struct parts *p, uint32_t track, struct launch_counts
 static int check_missing(struct parts *p, const struct launch_counts *counts)
 {
 	double part = counts->launches ? (double)counts->missing / (double)counts->launches : 0;
+	char count[TEXT_COUNT_SIZE];
 
 	if (counts->launches == 0)
 		return check_add(p, "launches_without_gpu_work", CHECK_SKIPPED, 0, "the trace has no launches");
 	if (p->a->device_count == 0)
 		return check_add(p, "launches_without_gpu_work", CHECK_FAIL, counts->missing,
-				 "%llu launches and no device work: the device's side was not recorded", (unsigned long long)counts->missing);
+				 "%s and no device work: the device's side was not recorded", text_count(count, counts->missing, "launch", "launches"));
 	return check_add(p, "launches_without_gpu_work", grade(part, 0.01, 0.10), counts->missing,
 			 "%llu of %llu launches of kernels and graphs, %.1f %%, have no device work in the trace (warning above 1 %%, "
 			 "failed above 10 %%)%s",

@@ -13,6 +13,7 @@
 
 #include "analyze/parts.h"
 #include "base/msgpack.h"
+#include "base/text.h"
 
 struct sources {
 	uint64_t files, events, skipped, left_out, repaired, truncated, aligned;
@@ -127,14 +128,16 @@ static int check_repaired(struct parts *p)
 static int check_damage(struct parts *p)
 {
 	const struct trace_report *report = p->t->reader ? trace_reader_report(p->t->reader) : NULL;
+	char places[TEXT_COUNT_SIZE], bytes[TEXT_COUNT_SIZE];
 	double part;
 
 	if (!report || report->damage_count == 0)
 		return check_add(p, "damaged_trace", CHECK_OK, 0, "all of the trace file could be read");
 	part = (double)report->damage_bytes / (double)(trace_reader_size(p->t->reader) + 1);
 	return check_add(p, "damaged_trace", part > 0.10 ? CHECK_FAIL : CHECK_WARN, report->damage_count,
-			 "%zu places of the trace file, %llu bytes, could not be read, %.1f %% of it (failed above 10 %%)", report->damage_count,
-			 (unsigned long long)report->damage_bytes, 100 * part);
+			 "%s of the trace file, %s, could not be read, %.1f %% of it (failed above 10 %%)",
+			 text_count(places, report->damage_count, "place", "places"), text_count(bytes, report->damage_bytes, "byte", "bytes"),
+			 100 * part);
 }
 
 struct reason_words {

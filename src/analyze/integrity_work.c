@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "analyze/parts.h"
+#include "base/text.h"
 
 #define HUGE_LEAST 1000000000 /* ns */
 #define HUGE_FACTOR 1000
@@ -67,7 +68,7 @@ static int check_overlaps(struct parts *p)
 {
 	const struct timeline *t = p->t;
 	struct overlaps o = { 0 };
-	char text[32];
+	char text[32], times[TEXT_COUNT_SIZE];
 	double part;
 
 	for (size_t d = 0; d < p->a->device_count; d++) {
@@ -86,9 +87,9 @@ static int check_overlaps(struct parts *p)
 	if (o.count == 0)
 		return check_add(p, "same_stream_overlaps", CHECK_OK, 0, "work of a stream never overlaps");
 	return check_add(p, "same_stream_overlaps", part > 1 ? CHECK_FAIL : part > 0.05 ? CHECK_WARN : CHECK_NOTE, o.count,
-			 "%llu times work begins before the work before it on its stream has ended, for %.2f %% of the streams' busy time "
+			 "%s work begins before the work before it on its stream has ended, for %.2f %% of the streams' busy time "
 			 "(warning above 5 %%, failed above 100 %%); the longest by %s, %s",
-			 (unsigned long long)o.count, 100 * part, format_time(text, o.worst_time), cut_name(t, o.worst).text);
+			 text_count(times, o.count, "time", "times"), 100 * part, format_time(text, o.worst_time), cut_name(t, o.worst).text);
 }
 
 /* ---- Durations ---- */

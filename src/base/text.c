@@ -246,6 +246,14 @@ char *text_group_digits(char *out, uint64_t value)
 	return out;
 }
 
+char *text_count(char *out, uint64_t count, const char *one, const char *many)
+{
+	char digits[32];
+
+	snprintf(out, TEXT_COUNT_SIZE, "%s %s", text_group_digits(digits, count), count == 1 ? one : many);
+	return out;
+}
+
 char *text_byte_size(char *out, uint64_t value)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };

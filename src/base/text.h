@@ -58,6 +58,10 @@ int text_parse_integer(const char *s, int64_t min, int64_t max, int64_t *ret);
 /* 1234567 as "1,234,567"; out has room for 32 bytes.  Returns out. */
 char *text_group_digits(char *out, uint64_t value);
 
+/* A number of things: "1 process", "2,000 processes"; out has room for TEXT_COUNT_SIZE bytes.  Returns out. */
+#define TEXT_COUNT_SIZE 96
+char *text_count(char *out, uint64_t count, const char *one, const char *many);
+
 /* Nanoseconds as microseconds with three decimals, exactly: 1234567 as "1234.567"; out has room for 32 bytes.  Returns the
  * length; there is no NUL. */
 size_t text_us(char *out, int64_t ns);

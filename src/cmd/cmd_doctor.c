@@ -48,15 +48,15 @@ static int remove_dead(struct dead_sessions *dead)
 
 static void print_sessions(struct printer *out, const struct dead_sessions *dead)
 {
-	char size[32];
+	char size[32], count[TEXT_COUNT_SIZE];
 	size_t i;
 
 	printer_printf(out, "\n%zu %s\n", dead->count,
 		       dead->count == 1 ? "session of a recorder that was killed:"
 					: "sessions of recorders that were killed:");
 	for (i = 0; i < dead->count; i++)
-		printer_printf(out, "  %s  %s, %" PRIu32 " processes, recorder was %" PRIu32 "\n", dead->list[i].folder,
-			       text_byte_size(size, dead->list[i].bytes), dead->list[i].processes,
+		printer_printf(out, "  %s  %s, %s, recorder was %" PRIu32 "\n", dead->list[i].folder,
+			       text_byte_size(size, dead->list[i].bytes), text_count(count, dead->list[i].processes, "process", "processes"),
 			       dead->list[i].recorder_pid);
 	if (dead->removed > 0)
 		printer_printf(out, "%zu removed\n", dead->removed);

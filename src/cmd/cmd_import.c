@@ -31,7 +31,7 @@ static void print_closing_line(const struct importing *c)
 	struct buffer name = BUFFER_INIT;
 	uint64_t events = 0, skipped = 0, repaired = 0, cut = 0;
 	struct stat st = { 0 };
-	char a[32];
+	char a[TEXT_COUNT_SIZE], b[TEXT_COUNT_SIZE];
 
 	for (size_t i = 0; i < c->reports.count; i++) {
 		events += c->reports.files[i].events;
@@ -41,14 +41,14 @@ static void print_closing_line(const struct importing *c)
 	}
 	stat(c->output, &st);
 	(void)text_append_terminal(&name, c->output, strlen(c->output), 0);
-	fprintf(stderr, "inferscope: %s events of %zu file%s", text_group_digits(a, events), c->reports.count,
-		c->reports.count == 1 ? "" : "s");
+	fprintf(stderr, "inferscope: %s of %s", text_count(a, events, "event", "events"),
+		text_count(b, c->reports.count, "file", "files"));
 	if (skipped)
 		fprintf(stderr, ", %s skipped", text_group_digits(a, skipped));
 	if (repaired)
 		fprintf(stderr, ", %s repaired", text_group_digits(a, repaired));
 	if (cut)
-		fprintf(stderr, ", %s arguments cut", text_group_digits(a, cut));
+		fprintf(stderr, ", %s cut", text_count(a, cut, "argument", "arguments"));
 	fprintf(stderr, "; trace in %.*s (%s", (int)name.size, (const char *)name.data,
 		text_byte_size(a, (uint64_t)st.st_size));
 	if (events)

@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "cmd/builtin.h"
 #include "cmd/command.h"
 #include "cmd/late_options.h"
@@ -82,13 +83,14 @@ static int begin(void *arg, char *const argv[], struct recorder_options *options
 /* Who looked elsewhere is told what there was. */
 static int list_alerts(const struct live_snapshot *s, struct buffer *text)
 {
+	char more[TEXT_COUNT_SIZE];
 	uint32_t count = s->alert_count < ALERTS_LISTED ? s->alert_count : ALERTS_LISTED;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < count && rc == 0; i++)
 		rc = live_alert_line(text, &s->alerts[i], command_color(STDERR_FILENO));
 	if (rc == 0 && s->alert_count > count)
-		rc = buffer_printf(text, "and %u more alerts\n", s->alert_count - count);
+		rc = buffer_printf(text, "and %s\n", text_count(more, s->alert_count - count, "more alert", "more alerts"));
 	return rc;
 }
 

@@ -16,11 +16,11 @@
 static int print_result(const struct recover_result *r)
 {
 	struct printer out;
-	char a[32], b[32], c[32];
+	char a[TEXT_COUNT_SIZE], b[32], c[32];
 
 	printer_stdout(&out);
-	printer_printf(&out, "recovered %s events: %s from the unfinished trace and %s from memory",
-		       text_group_digits(a, r->from_file + r->from_rings), text_group_digits(b, r->from_file),
+	printer_printf(&out, "recovered %s: %s from the unfinished trace and %s from memory",
+		       text_count(a, r->from_file + r->from_rings, "event", "events"), text_group_digits(b, r->from_file),
 		       text_group_digits(c, r->from_rings));
 	if (r->lost)
 		printer_printf(&out, "; %s had been overwritten or refused", text_group_digits(a, r->lost));
@@ -29,8 +29,7 @@ static int print_result(const struct recover_result *r)
 	if (r->damage_bytes)
 		printer_printf(&out, "; %s at the end of the unfinished trace could not be read", text_byte_size(a, r->damage_bytes));
 	if (r->running)
-		printer_printf(&out, "; %u process%s still running, no longer recorded", r->running,
-			       r->running == 1 ? " is" : "es are");
+		printer_printf(&out, "; %s still running, no longer recorded", text_count(a, r->running, "process is", "processes are"));
 	printer_printf(&out, "\ntrace in ");
 	printer_terminal(&out, r->trace_path, strlen(r->trace_path), 0);
 	printer_printf(&out, " (%s)\n", text_byte_size(a, r->trace_bytes));

@@ -124,11 +124,11 @@ static void print_closing_line(const struct trim *t, uint64_t events)
 {
 	struct buffer name = BUFFER_INIT;
 	struct stat st = { 0 };
-	char count[32], size[32];
+	char count[TEXT_COUNT_SIZE], size[32];
 
 	stat(t->output, &st);
 	(void)text_append_terminal(&name, t->output, strlen(t->output), 0);
-	fprintf(stderr, "inferscope: %s events in %.*s (%s)\n", text_group_digits(count, events), (int)name.size, (const char *)name.data,
+	fprintf(stderr, "inferscope: %s in %.*s (%s)\n", text_count(count, events, "event", "events"), (int)name.size, (const char *)name.data,
 		text_byte_size(size, (uint64_t)st.st_size));
 	buffer_release(&name);
 }

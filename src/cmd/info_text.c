@@ -179,14 +179,15 @@ static void print_lost(const struct info *info, struct printer *out)
 static void print_detail(const struct info *info, struct printer *out)
 {
 	uint64_t below = info_count(info->reader, "short_ns"), left_out = info_count(info->reader, "short_left_out");
-	char duration[32], digits[32];
+	uint64_t short_calls = info_count(info->reader, "short_calls");
+	char duration[32], count[TEXT_COUNT_SIZE];
 
 	if (!below)
 		return;
-	printer_printf(out, LABEL "%s calls of functions that take less than %s are without what they called", "detail",
-		       text_group_digits(digits, info_count(info->reader, "short_calls")), text_duration(duration, (double)below));
+	printer_printf(out, LABEL "%s of functions that take less than %s %s called", "detail",
+		       text_count(count, short_calls, "call", "calls"), text_duration(duration, (double)below), short_calls == 1 ? "is without what it" : "are without what they");
 	if (left_out)
-		printer_printf(out, "; %s others were left out", text_group_digits(digits, left_out));
+		printer_printf(out, "; %s left out", text_count(count, left_out, "other was", "others were"));
 	printer_printf(out, "\n");
 }
 
@@ -195,7 +196,7 @@ static void print_left_out(const struct info *info, struct printer *out)
 {
 	uint64_t calls = info_count(info->reader, "skipped_calls"), functions = info_count(info->reader, "functions");
 	uint64_t skipped = info_count(info->reader, "functions_skipped");
-	char digits[32], more[32];
+	char digits[32], more[32], count[TEXT_COUNT_SIZE];
 
 	if (info->summary->unseen_ns > 0)
 		printer_printf(out, LABEL "calls were not seen for %s (deep recursion, or beside a short function that waited)\n", "unseen",
@@ -204,7 +205,7 @@ static void print_left_out(const struct info *info, struct printer *out)
 		printer_printf(out, LABEL "%s seen, %s of them left out as asked\n", "functions",
 			       text_group_digits(digits, functions), text_group_digits(more, skipped));
 	if (calls)
-		printer_printf(out, LABEL "%s calls left out as asked\n", "skipped", text_group_digits(digits, calls));
+		printer_printf(out, LABEL "%s left out as asked\n", "skipped", text_count(count, calls, "call", "calls"));
 	print_detail(info, out);
 }
 
@@ -213,12 +214,13 @@ static void print_left_out(const struct info *info, struct printer *out)
 static void print_sampling(const struct info *info, struct printer *out)
 {
 	int64_t threads, interval, slots, missed, pace, cpu;
+	char count[TEXT_COUNT_SIZE];
 
 	if (!info_sampling(info->reader, "threads", &threads) || !info_sampling(info->reader, "interval_ns", &interval) ||
 	    !info_sampling(info->reader, "slots", &slots) || !info_sampling(info->reader, "missed", &missed) ||
 	    !info_sampling(info->reader, "slowest_pace", &pace) || !info_sampling(info->reader, "cpu_ns", &cpu))
 		return;
-	printer_printf(out, LABEL "%lld thread%s every %.0f ms", "sampling", (long long)threads, threads == 1 ? "" : "s", (double)interval / 1e6);
+	printer_printf(out, LABEL "%s every %.0f ms", "sampling", text_count(count, (uint64_t)threads, "thread", "threads"), (double)interval / 1e6);
 	if (pace > 1)
 		printer_printf(out, ", at the slowest every %.0f", (double)interval / 1e6 * (double)pace);
 	if (slots > 0 && missed >= 0 && interval > 0)
@@ -289,7 +291,7 @@ static void print_damage(const struct info *info, struct printer *out)
 {
 	const struct trace_report *report = trace_reader_report(info->reader);
 	const size_t listed = sizeof report->damage / sizeof report->damage[0];
-	char digits[32];
+	char places[TEXT_COUNT_SIZE], bytes[TEXT_COUNT_SIZE];
 	size_t i;
 
 	if (info->summary->unfinished)
@@ -302,8 +304,8 @@ static void print_damage(const struct info *info, struct printer *out)
 		printer_printf(out, LABEL "missing; the blocks were found by reading the whole file\n", "index");
 	if (report->damage_count == 0)
 		return;
-	printer_printf(out, LABEL "%zu %s, %s bytes that could not be read\n", "damage", report->damage_count,
-		       report->damage_count == 1 ? "place" : "places", text_group_digits(digits, report->damage_bytes));
+	printer_printf(out, LABEL "%s, %s that could not be read\n", "damage", text_count(places, report->damage_count, "place", "places"),
+		       text_count(bytes, report->damage_bytes, "byte", "bytes"));
 	for (i = 0; i < report->damage_count && i < listed; i++)
 		printer_printf(out, "  byte %" PRIu64 ", %" PRIu64 " bytes: %s\n", report->damage[i].offset,
 			       report->damage[i].size, report->damage[i].reason);

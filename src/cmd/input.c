@@ -44,19 +44,17 @@ static void warn_of_import(const struct import_report *r)
 {
 	const struct import_damage *first = r->damage;
 	uint64_t unread = r->skipped - r->left_out;
-	const char *noun = unread == 1 ? "event" : "events";
 	const char *path = input_stdin_name(r->path);
-	char count[32], where[40] = "";
+	char count[TEXT_COUNT_SIZE], where[40] = "";
 
 	if (first->offset || first->size) /* a database has tables and rows instead */
 		snprintf(where, sizeof where, " at byte %llu", (unsigned long long)first->offset);
 	if (r->left_out > 0)
-		warning("%s: %s %s left out: %s", path, text_group_digits(count, r->left_out), r->left_out == 1 ? "event is" : "events are",
-			r->left_out_reason);
+		warning("%s: %s left out: %s", path, text_count(count, r->left_out, "event is", "events are"), r->left_out_reason);
 	if (unread > 0 && r->damage_count > 0)
-		warning("%s: %s %s could not be read, first%s: %s", path, text_group_digits(count, unread), noun, where, first->reason);
+		warning("%s: %s could not be read, first%s: %s", path, text_count(count, unread, "event", "events"), where, first->reason);
 	else if (unread > 0)
-		warning("%s: %s %s could not be read", path, text_group_digits(count, unread), noun);
+		warning("%s: %s could not be read", path, text_count(count, unread, "event", "events"));
 	else if (r->damage_count > 0)
 		warning("%s: %s%s: %s", path, r->truncated ? "it is cut off" : "it is damaged", where, first->reason);
 	else if (r->truncated)
@@ -66,23 +64,25 @@ static void warn_of_import(const struct import_report *r)
 void input_warn_of_damage(const struct trace_reader *reader, const char *path)
 {
 	const struct trace_report *report = trace_reader_report(reader);
-	char bytes[32];
+	char bytes[TEXT_COUNT_SIZE], places[TEXT_COUNT_SIZE];
 
 	path = input_stdin_name(path);
 	if (report->damage_count > 0)
-		warning("%s: %s bytes at %zu %s could not be read, first at byte %llu: %s", path,
-			text_group_digits(bytes, report->damage_bytes), report->damage_count,
-			report->damage_count == 1 ? "place" : "places", (unsigned long long)report->damage[0].offset,
+		warning("%s: %s at %s could not be read, first at byte %llu: %s", path,
+			text_count(bytes, report->damage_bytes, "byte", "bytes"),
+			text_count(places, report->damage_count, "place", "places"), (unsigned long long)report->damage[0].offset,
 			report->damage[0].reason);
 }
 
 int input_check_readable(const struct trace_reader *reader, const char *path, unsigned long long decoded)
 {
 	size_t blocks = trace_reader_block_count(reader);
+	char count[TEXT_COUNT_SIZE];
 
 	if (decoded > 0 || blocks == 0)
 		return 0;
-	return fail(EXIT_INPUT, "%s: none of its %zu blocks of events could be read, the first is at byte %llu", input_stdin_name(path), blocks,
+	return fail(EXIT_INPUT, "%s: it has %s of events, of which none could be read, the first at byte %llu", input_stdin_name(path),
+		    text_count(count, blocks, "block", "blocks"),
 		    (unsigned long long)trace_reader_block(reader, 0)->offset);
 }
 

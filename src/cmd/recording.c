@@ -66,10 +66,10 @@ __attribute__((format(printf, 2, 3))) static void say(const struct speaker *spea
 
 static void say_trouble(const struct speaker *s, const struct recorder_result *r)
 {
-	char a[32];
+	char a[TEXT_COUNT_SIZE];
 
 	say(s, "the trace is not whole: %s%s%s%s", r->trouble.text, r->unwritten ? "; " : "",
-	    r->unwritten ? text_group_digits(a, r->unwritten) : "", r->unwritten ? " events could not be written" : "");
+	    r->unwritten ? text_count(a, r->unwritten, "event", "events") : "", r->unwritten ? " could not be written" : "");
 }
 
 /* Nobody who runs a program on the CPU wants to be told that there is no GPU. */
@@ -121,19 +121,19 @@ static const char *why_refused(int code, char text[static 200])
 void recording_warnings(const struct recorder_result *r, void (*speak)(void *arg, const char *sentence), void *arg)
 {
 	const struct speaker s = { speak, arg };
-	char a[32], why[200];
+	char a[TEXT_COUNT_SIZE], why[200];
 
 	if (r->trouble.code)
 		say_trouble(&s, r);
 	if (r->totals.refused_processes)
-		say(&s, "%u process%s could not be recorded: %s", r->totals.refused_processes,
-		    r->totals.refused_processes == 1 ? "" : "es", why_refused(r->totals.refused_code, why));
+		say(&s, "%s could not be recorded: %s", text_count(a, r->totals.refused_processes, "process", "processes"),
+		    why_refused(r->totals.refused_code, why));
 	if (r->totals.unopened_code)
 		say(&s, "what the program recorded could not be opened: %s; raise the limit of open files (ulimit -n)",
 		    strerror(r->totals.unopened_code));
 	if (r->totals.names_refused)
-		say(&s, "%s events have the name [too many names]: put what varies in metadata, not in names",
-		    text_group_digits(a, r->totals.names_refused));
+		say(&s, "%s the name [too many names]: put what varies in metadata, not in names",
+		    text_count(a, r->totals.names_refused, "event has", "events have"));
 	if (r->totals.lost > r->unwritten)
 		say(&s, "events were lost: try a larger --trace-size-mb, or fewer events");
 	if (r->totals.unseen_ns > 0)

@@ -46,10 +46,10 @@ static void print_losses(const struct recorder_result *r)
 
 static void print_counts(const struct recorder_result *r, uint64_t kept)
 {
-	char a[32];
+	char a[TEXT_COUNT_SIZE], b[TEXT_COUNT_SIZE], c[TEXT_COUNT_SIZE];
 
-	fprintf(stderr, "%s events of %u process%s and %u thread%s", text_group_digits(a, kept), r->totals.processes,
-		r->totals.processes == 1 ? "" : "es", r->totals.threads, r->totals.threads == 1 ? "" : "s");
+	fprintf(stderr, "%s of %s and %s", text_count(a, kept, "event", "events"), text_count(b, r->totals.processes, "process", "processes"),
+		text_count(c, r->totals.threads, "thread", "threads"));
 	print_losses(r);
 	if (r->totals.short_ns)
 		fprintf(stderr, ", less of calls below %s (--detail)", text_duration(a, (double)r->totals.short_ns));

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "live/terminal_parts.h"
 
 #define LABEL 7
@@ -47,12 +48,12 @@ static bool meter_step(const struct live_snapshot *s, struct meter *m)
 
 static bool meter_rate(const struct live_snapshot *s, struct meter *m)
 {
-	char rate[NUMBER_SIZE], since[NUMBER_SIZE];
+	char rate[NUMBER_SIZE], since[NUMBER_SIZE], count[TEXT_COUNT_SIZE];
 	int n;
 
 	if (!s->steps.known)
 		return false;
-	n = snprintf(m->text, sizeof m->text, "%s/s  %llu steps", number_plain(rate, s->steps.rate), (unsigned long long)s->steps.count);
+	n = snprintf(m->text, sizeof m->text, "%s/s  %s", number_plain(rate, s->steps.rate), text_count(count, s->steps.count, "step", "steps"));
 	if (!isnan(s->steps.since_s))
 		snprintf(m->text + n, sizeof m->text - (size_t)n, "  last %s ago", number_seconds(since, s->steps.since_s));
 	return true;

@@ -129,13 +129,13 @@ void page_markup_head(struct page *p)
 static void put_facts(struct page *p)
 {
 	const struct analysis *a = p->a;
-	char time[32], digits[32];
+	char time[32], count[TEXT_COUNT_SIZE];
 
 	page_put(p, "<span class=\"facts\">%s", page_time(time, (double)a->timeline->duration));
 	if (a->steps.count)
-		page_put(p, " \xc2\xb7 %s step%s", text_group_digits(digits, a->steps.count), a->steps.count == 1 ? "" : "s");
+		page_put(p, " \xc2\xb7 %s", text_count(count, a->steps.count, "step", "steps"));
 	if (a->device_count)
-		page_put(p, " \xc2\xb7 %zu GPU%s", a->device_count, a->device_count == 1 ? "" : "s");
+		page_put(p, " \xc2\xb7 %s", text_count(count, a->device_count, "GPU", "GPUs"));
 	page_put(p, "</span>");
 }
 

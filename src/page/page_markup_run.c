@@ -149,14 +149,14 @@ static void put_trace(struct page *p)
 /* How the data was reduced, in full, since what is not here cannot be seen to be missing. */
 static void put_data(struct page *p, const struct page_data_facts *f)
 {
-	char all[32], here[32], time[32];
+	char all[TEXT_COUNT_SIZE], here[32], time[32];
 
 	page_put(p, "<dt>In this page</dt><dd>");
-	text_group_digits(all, f->slices);
+	text_count(all, f->slices, "slice", "slices");
 	if (f->exact)
-		page_put(p, "all %s slices", all);
+		page_put(p, "all %s", all);
 	else
-		page_put(p, "%s of %s slices: %sthose around the examples of the findings, of the slowest and the median step, and "
+		page_put(p, "%s of %s: %sthose around the examples of the findings, of the slowest and the median step, and "
 			    "the longest of the rest", text_group_digits(here, f->slices_here), all,
 			 f->range_whole ? "all of the range that was asked for, " : "");
 	if (f->range && !f->range_whole)

@@ -27,13 +27,14 @@ static double share(int64_t part, int64_t whole)
 
 static int title_facts(const struct analysis *a, bool steps, char *out, size_t size)
 {
-	char time[32], digits[32], count[48] = "", gpus[48] = "";
+	char time[32], count[TEXT_COUNT_SIZE] = "", gpus[TEXT_COUNT_SIZE] = "";
 
 	if (steps && a->steps.count)
-		snprintf(count, sizeof count, "   %s step%s", text_group_digits(digits, a->steps.count), a->steps.count == 1 ? "" : "s");
+		text_count(count, a->steps.count, "step", "steps");
 	if (a->device_count)
-		snprintf(gpus, sizeof gpus, "   %zu GPU%s", a->device_count, a->device_count == 1 ? "" : "s");
-	return snprintf(out, size, "   %s%s%s   integrity ", text_duration(time, (double)a->timeline->duration), count, gpus);
+		text_count(gpus, a->device_count, "GPU", "GPUs");
+	return snprintf(out, size, "   %s%s%s%s%s   integrity ", text_duration(time, (double)a->timeline->duration), count[0] ? "   " : "", count,
+			gpus[0] ? "   " : "", gpus);
 }
 
 static void put_title(struct view *v, const struct analysis *a, const struct report_source *source)

@@ -103,16 +103,16 @@ static void put_program(struct text *x, const struct analysis *a)
 static void put_head(struct text *x, const struct analysis *a, const struct report_source *source)
 {
 	const struct timeline *t = a->timeline;
-	char digits[32], time[32];
+	char count[TEXT_COUNT_SIZE], time[32];
 
 	put(x, LABEL, "trace");
 	put_rest(x, source->path, strlen(source->path), 12);
-	put(x, "\n" LABEL "%s, %s events, %s", "", source->format, text_group_digits(digits, t->events),
+	put(x, "\n" LABEL "%s, %s, %s", "", source->format, text_count(count, t->events, "event", "events"),
 	    text_duration(time, (double)t->duration));
 	if (a->device_count)
-		put(x, ", %zu device%s", a->device_count, a->device_count == 1 ? "" : "s");
+		put(x, ", %s", text_count(count, a->device_count, "device", "devices"));
 	if (t->lost)
-		put(x, ", %s events lost", text_group_digits(digits, t->lost));
+		put(x, ", %s lost", text_count(count, t->lost, "event", "events"));
 	put(x, "\n");
 	put_program(x, a);
 }

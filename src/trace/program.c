@@ -271,25 +271,25 @@ void trace_program_say_end(const struct trace_program *p, char out[PROGRAM_SENTE
 void trace_program_say_death(const struct program_death *death, char out[PROGRAM_SENTENCE])
 {
 	bool one = death->count == 1;
-	char by[SIGNAL_WORDS], digits[32];
+	char by[SIGNAL_WORDS], count[TEXT_COUNT_SIZE];
 
 	out[0] = '\0';
 	if (death->count && !signal_is_asked_for(death->signal))
-		snprintf(out, PROGRAM_SENTENCE, "%s child process%s killed by %s%s: %s (%" PRId64 ")", text_group_digits(digits, death->count),
-			 one ? " was" : "es were", signal_words(by, death->signal), one ? "" : ", the last", death->last.name, death->last.pid);
+		snprintf(out, PROGRAM_SENTENCE, "%s killed by %s%s: %s (%" PRId64 ")", text_count(count, death->count, "child process was", "child processes were"),
+			 signal_words(by, death->signal), one ? "" : ", the last", death->last.name, death->last.pid);
 }
 
 void trace_program_say_running(const struct trace_program *p, char out[PROGRAM_SENTENCE])
 {
 	bool one = p->running_count == 1;
+	char count[TEXT_COUNT_SIZE];
 	size_t used;
-	char digits[32];
 
 	out[0] = '\0';
 	if (p->running_count == 0)
 		return;
-	used = (size_t)snprintf(out, PROGRAM_SENTENCE, "%s process%s still run%s and %s no longer recorded",
-				text_group_digits(digits, p->running_count), one ? "" : "es", one ? "s" : "", one ? "is" : "are");
+	used = (size_t)snprintf(out, PROGRAM_SENTENCE, "%s no longer recorded",
+				text_count(count, p->running_count, "process still runs and is", "processes still run and are"));
 	for (size_t i = 0; i < p->running_count && i < RUNNING_SAID; i++)
 		used += (size_t)snprintf(out + used, PROGRAM_SENTENCE - used, "%s %s (%" PRId64 ")", i ? "," : ":", p->running[i].name, p->running[i].pid);
 	used += (size_t)snprintf(out + used, PROGRAM_SENTENCE - used, "%s", p->running_count > RUNNING_SAID ? ", ..." : "");

@@ -278,7 +278,7 @@ def test_damage_costs_what_it_hits(damaged, made, tmp_path, kind):
 @all_formats
 def test_nothing_left(damaged, tmp_path, kind):
     done = inferscope("export", "--format", kind, "-o", tmp_path / "out", damaged / "all.sbt", status=3)
-    assert b"none of its 1 blocks of events could be read" in done.stderr and not os.listdir(tmp_path)
+    assert b"it has 1 block of events, of which none could be read" in done.stderr and not os.listdir(tmp_path)
 
 
 def test_no_question_to_nothing(damaged):

@@ -256,6 +256,16 @@ static void times_for_people(void **state)
 	assert_string_equal(text, "-9223372036854775.808");
 }
 
+static void counts(void **state)
+{
+	char out[TEXT_COUNT_SIZE];
+
+	(void)state;
+	assert_string_equal(text_count(out, 0, "process", "processes"), "0 processes");
+	assert_string_equal(text_count(out, 1, "process", "processes"), "1 process");
+	assert_string_equal(text_count(out, 2000, "process", "processes"), "2,000 processes");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +281,7 @@ int main(void)
 		cmocka_unit_test(json_documents),
 		cmocka_unit_test(json_documents_indented),
 		cmocka_unit_test(times_for_people),
+		cmocka_unit_test(counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

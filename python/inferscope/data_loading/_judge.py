@@ -4,6 +4,7 @@ import shutil
 import sys
 import time
 
+from inferscope._words import counted
 from inferscope.data_loading import _loader, _probe, _run
 from inferscope.data_loading._model import Model, from_disk, reading_cpu, sent_rows, steady_rows, system_share, waits
 from inferscope.data_loading._numbers import TREND_LEAST, median, median_interval, quantile, rate_interval, trend
@@ -228,7 +229,7 @@ class Judgement:
         low = max(0.0, 1.0 - self._seconds(model, useful, free) / self._seconds(model, cores=free))
         if high < self.floor:
             return
-        text = "With %d workers instead of %d the loop would take %d %% less time" % (useful, profile.num_workers, round(100 * high))
+        text = "With %s instead of %d the loop would take %d %% less time" % (counted(useful, "worker"), profile.num_workers, round(100 * high))
         if outside > 0.5:
             text += ", if others left the processors alone: now they use %.1f of %.0f" % (outside, self.cores)
         self.found.append((Interval(min(low, high), (low + high) / 2, high), DataLoadingBottleneck.INSUFFICIENT_WORKERS, text))
@@ -254,8 +255,8 @@ class Judgement:
         for need, have, what in ((queued, shared_memory_free(), "of shared memory"),
                                  (queued + (profile.worker_memory_mb or 0.0) * MB * profile.num_workers, memory_available(), "of memory")):
             if have and need > self.config.memory_share * have:
-                text = "%d workers hold %s %s, of %s that there are: fewer workers, or prefetch_factor=1" % (
-                    profile.num_workers, _amount(need), what, _amount(have))
+                text = "%s %s %s %s, of %s that there are: fewer workers, or prefetch_factor=1" % (
+                    counted(profile.num_workers, "worker"), "holds" if profile.num_workers == 1 else "hold", _amount(need), what, _amount(have))
                 self.found.append((Interval(0.0, 0.0, 0.0), DataLoadingBottleneck.MEMORY_PRESSURE, text))
         growth = (profile.memory_growth_mb or 0.0) * MB
         if profile.num_batches >= _TELLING_BATCHES and growth * _FORESEEN_BATCHES > self.config.memory_share * memory_available() > 0:

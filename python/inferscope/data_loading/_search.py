@@ -4,6 +4,7 @@ import math
 import sys
 import time
 
+from inferscope._words import counted
 from inferscope.data_loading import _judge, _loader, _run
 from inferscope.data_loading._model import Cost, Model
 from inferscope.data_loading._numbers import rate_interval
@@ -151,7 +152,7 @@ class Search:
 
     def measure(self, size, workers):
         """Runs a configuration, perhaps again; False when nothing came of it."""
-        run, settings = self.run(size, workers, "batches of %s, %d workers" % (size, workers))
+        run, settings = self.run(size, workers, "batches of %s, %s" % (size, counted(workers, "worker")))
         if not run.blocks() or (run.error and run.count < 2):
             self.failed[size, workers] = run.error or ("interrupted" if run.interrupted else "there are too few batches")
             return False
@@ -369,9 +370,9 @@ class Search:
         """Why the best is the best, in words."""
         size, workers = self.best()
         tried = self.tried[size, workers]
-        text = "%d workers and batches of %s load %.0f samples/s" % (workers, size, tried.rate)
+        text = "%s and batches of %s load %.0f samples/s" % (counted(workers, "worker"), size, tried.rate)
         others = sorted(((other.rate, place) for place, other in self.tried.items() if place[1] != workers), reverse=True)[:2]
-        text += "".join("; %d workers (batches of %s) %.0f" % (place[1], place[0], rate) for rate, place in others)
+        text += "".join("; %s (batches of %s) %.0f" % (counted(place[1], "worker"), place[0], rate) for rate, place in others)
         if self.model is not None:
             limit = self.model.limit(workers, size or 1, self.cores)
             text += {"workers": "; the workers bound it", "program": "; the program itself bounds it, which takes batches one after another",

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
+from inferscope._words import counted
+
 
 class DataLoadingBottleneck(Enum):
     """What bounds a loader.  The first of a profile is the one to begin with."""
@@ -173,7 +175,7 @@ class DataLoadingProfile:
         if self.throughput_batches_per_second is not None:
             rates = "%.1f batches/s, %s samples/s%s" % (self.throughput_batches_per_second, shown("%.0f", self.throughput_samples_per_second),
                                                         "" if self.measured else ", reckoned")
-        lines = ["batches of %s, %d workers: %s" % (self.batch_size, self.num_workers, rates)]
+        lines = ["batches of %s, %s: %s" % (self.batch_size, counted(self.num_workers, "worker"), rates)]
         if self.error:
             lines.append("stopped: " + self.error)
         if self.headspace is not None:

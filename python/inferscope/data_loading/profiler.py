@@ -3,6 +3,7 @@
 import logging
 import os
 
+from inferscope._words import counted
 from inferscope.data_loading import _judge, _loader, _probe, _run, _search
 from inferscope.data_loading._model import Model
 from inferscope.data_loading._numbers import rate_interval
@@ -70,7 +71,7 @@ class DataLoadingProfiler:
             if profile.num_batches < 2:
                 raise KeyboardInterrupt
         if profile.error:
-            self.logger.warning("The loader stopped after %d batches: %s", profile.num_batches, profile.error)
+            self.logger.warning("The loader stopped after %s: %s", counted(profile.num_batches, "batch", "batches"), profile.error)
         return profile
 
     def _from_outside(self, loader, limits, step):
@@ -140,7 +141,7 @@ class DataLoadingProfiler:
         if type(loader) is not _loader.torch_data().DataLoader:
             notes.append("The loader is a %s; it was measured as the DataLoader of torch that it is made from." % type(loader).__name__)
         if run.exhausted and run.count < limits.batches + run.block:
-            notes.append("There were only %d batches." % run.count)
+            notes.append("There %s only %s." % ("was" if run.count == 1 else "were", counted(run.count, "batch", "batches")))
         seen = [digest for digest in run.digests if digest is not None]
         if _loader.is_iterable(loader.dataset) and loader.num_workers > 1 and len(seen) > len(set(seen)):
             notes.append("Workers bring the same batches: the iterable dataset does not divide its data among them (get_worker_info).")
@@ -290,12 +291,12 @@ class DataLoadingProfiler:
         if search.interrupted:
             return self._unchanged(loader, search, before, "the search was interrupted")
         if best == before:
-            return self._unchanged(loader, search, before, "%d workers are as good as any" % loader.num_workers)
+            return self._unchanged(loader, search, before, "%s %s as good as any" % (counted(loader.num_workers, "worker"), "is" if loader.num_workers == 1 else "are"))
         gain = self._compared(search, before, best)
         if gain is None:
-            return self._unchanged(loader, search, before, "what %d workers bring could not be measured" % best[1])
-        change = "%d workers instead of %d: %+.0f %% batches a second (%+.0f to %+.0f), measured" % (
-            best[1], before[1], 100 * gain.mid, 100 * gain.low, 100 * gain.high)
+            return self._unchanged(loader, search, before, "what %s would bring could not be measured" % counted(best[1], "worker"))
+        change = "%s instead of %d: %+.0f %% batches a second (%+.0f to %+.0f), measured" % (
+            counted(best[1], "worker"), before[1], 100 * gain.mid, 100 * gain.low, 100 * gain.high)
         if gain.low < _SURE_GAIN or gain.mid < _LEAST_GAIN:
             return self._unchanged(loader, search, before, change, gain)
         with _run.quiet():
@@ -313,7 +314,7 @@ class DataLoadingProfiler:
         blocks = {before: [], best: []}
         for _ in range(_PAIRS):
             for place in (before, best):
-                run, settings = search.run(*place, "batches of %s, %d workers, once more" % place)
+                run, settings = search.run(*place, "batches of %s, %s, once more" % (place[0], counted(place[1], "worker")))
                 if run.interrupted or not run.blocks():
                     return None
                 blocks[place].append(rate_interval([(count, seconds) for count, _, seconds in run.blocks()])[1])
@@ -340,7 +341,7 @@ class DataLoadingProfiler:
                 ", ".join(kind.value for kind in one.bottlenecks) or "-", one.error or _standing(one)))
         best = self.get_optimal_configuration()
         if best is not None:
-            lines += ["", "Best: %d workers, batches of %s. %s" % (best.num_workers, best.batch_size, best.reason)]
+            lines += ["", "Best: %s, batches of %s. %s" % (counted(best.num_workers, "worker"), best.batch_size, best.reason)]
         told = [one for one in self.profiles if id(one) not in self._compared_only or best is not None and one is best.profile]
         said = dict.fromkeys(text for one in told for text in one.suggestions)
         lines += ["", "## Suggestions", ""] + ["- " + text for text in said] if said else []

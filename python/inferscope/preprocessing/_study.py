@@ -8,6 +8,7 @@ import threading
 import time
 import traceback
 
+from inferscope._words import counted
 from inferscope.preprocessing import _inputs, _python, _usage
 from inferscope.preprocessing._stats import exponent, median, median_interval, quantile, warm_up
 from inferscope.preprocessing._usage import MB, usage
@@ -131,7 +132,7 @@ class Study:
         self._growth()
         left = _usage.children() - children
         if left:
-            profile.notes.append("it has left %d processes behind: %s" % (len(left), ", ".join(map(str, sorted(left)[:8]))))
+            profile.notes.append("it has left %s behind: %s" % (counted(len(left), "process", "processes"), ", ".join(map(str, sorted(left)[:8]))))
 
     def _first_calls(self):
         """Twice: whether it changes its input, and gives the same result for the same."""

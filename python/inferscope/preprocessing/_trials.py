@@ -4,6 +4,7 @@ import math
 import pickle
 import time
 
+from inferscope._words import counted
 from inferscope.preprocessing import _inputs, _usage
 from inferscope.preprocessing._stats import gain_interval
 from inferscope.preprocessing._study import FunctionFailed, Stuck, in_threads
@@ -162,7 +163,7 @@ def threads(study):
     try:
         pairs = _thread_pairs(study, count, each)
     except Stuck:
-        profile.notes.append("in threads it did not come back: %d threads of it are left" % count)
+        profile.notes.append("in threads it did not come back: %s of it left" % counted(count, "thread is", "threads are"))
         return None
     if pairs is None:
         return None
