@@ -269,7 +269,7 @@ static void print_notes(const struct info *info, struct printer *out)
 static void print_clocks(const struct info *info, struct printer *out)
 {
 	size_t i, count = trace_reader_clock_count(info->reader);
-	char text[32];
+	char text[32], readings[TEXT_COUNT_SIZE];
 
 	for (i = 0; i < count; i++) {
 		const struct trace_clock *clock = trace_reader_clock(info->reader, (uint32_t)i);
@@ -281,8 +281,8 @@ static void print_clocks(const struct info *info, struct printer *out)
 		if (clock->rate > 0 && clock->rate != 1000000000)
 			printer_printf(out, " at %.3f GHz", (double)clock->rate / 1e9);
 		if (fit && fit->pairs > 0)
-			printer_printf(out, ", within %s of CLOCK_MONOTONIC_RAW (%zu readings)",
-				       text_duration(text, fit->error_ns), fit->pairs);
+			printer_printf(out, ", within %s of CLOCK_MONOTONIC_RAW (%s)",
+				       text_duration(text, fit->error_ns), text_count(readings, fit->pairs, "reading", "readings"));
 		printer_printf(out, "\n");
 	}
 }
@@ -298,8 +298,8 @@ static void print_damage(const struct info *info, struct printer *out)
 		printer_printf(out, LABEL "%" PRIu64 " whose end was not recorded\n", "unfinished",
 			       info->summary->unfinished);
 	if (info->summary->unmatched_ends)
-		printer_printf(out, LABEL "%" PRIu64 " ends without a begin\n", "unmatched",
-			       info->summary->unmatched_ends);
+		printer_printf(out, LABEL "%s without a begin\n", "unmatched",
+			       text_count(places, info->summary->unmatched_ends, "end", "ends"));
 	if (!report->has_index)
 		printer_printf(out, LABEL "missing; the blocks were found by reading the whole file\n", "index");
 	if (report->damage_count == 0)
@@ -307,8 +307,8 @@ static void print_damage(const struct info *info, struct printer *out)
 	printer_printf(out, LABEL "%s, %s that could not be read\n", "damage", text_count(places, report->damage_count, "place", "places"),
 		       text_count(bytes, report->damage_bytes, "byte", "bytes"));
 	for (i = 0; i < report->damage_count && i < listed; i++)
-		printer_printf(out, "  byte %" PRIu64 ", %" PRIu64 " bytes: %s\n", report->damage[i].offset,
-			       report->damage[i].size, report->damage[i].reason);
+		printer_printf(out, "  byte %" PRIu64 ", %s: %s\n", report->damage[i].offset,
+			       text_count(bytes, report->damage[i].size, "byte", "bytes"), report->damage[i].reason);
 	if (report->damage_count > listed)
 		printer_printf(out, "  and %zu more\n", report->damage_count - listed);
 }

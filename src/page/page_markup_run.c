@@ -36,6 +36,7 @@ static void put_check(struct page *p, const struct analysis_check *c)
 
 static void put_checks(struct page *p, bool worth)
 {
+	char checks[TEXT_COUNT_SIZE];
 	size_t count = 0;
 
 	for (size_t i = 0; i < p->a->check_count; i++)
@@ -43,7 +44,8 @@ static void put_checks(struct page *p, bool worth)
 	if (count == 0)
 		return;
 	if (!worth)
-		page_put(p, "<details class=\"fold\"><summary>%zu checks found nothing, or could not be made</summary>", count);
+		page_put(p, "<details class=\"fold\"><summary>%s found nothing, or could not be made</summary>",
+			 text_count(checks, count, "check", "checks"));
 	page_put(p, "<ul class=\"checks\">\n");
 	for (size_t i = 0; i < p->a->check_count; i++)
 		if (is_worth_a_word(&p->a->checks[i]) == worth)
