@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "import/import.h"
 #include "system/gpu_probe.h"
 
+#define VERSION_MS 5000
 #define JOINED ".joined" /* the trace while both parts are put into it */
 
 static const char *const files[] = { "report.nsys-rep", "report.qdrep", "report.sqlite", "status" };
@@ -72,16 +74,60 @@ static int make_argv(struct run_nsys *n, char *const argv[])
 	return 0;
 }
 
+/* The process that is asked: all that it says goes into the pipe. */
+static void exec_version(const char *nsys, int fd)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	(void)dup2(null, STDIN_FILENO);
+	(void)dup2(fd, STDOUT_FILENO);
+	(void)dup2(fd, STDERR_FILENO);
+	execl(nsys, nsys, "--version", (char *)NULL);
+	_exit(127);
+}
+
+/* What is called nsys and does not even say so, in time, would not start the program either. */
+static bool says_its_name(const char *nsys)
+{
+	char text[512];
+	struct pollfd fd = { .events = POLLIN };
+	size_t used = 0;
+	ssize_t n = 1;
+	int fds[2];
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC) != 0)
+		return false;
+	pid = fork();
+	if (pid == 0)
+		exec_version(nsys, fds[1]);
+	close(fds[1]);
+	fd.fd = fds[0];
+	while (pid > 0 && n > 0 && used < sizeof text - 1 && poll(&fd, 1, VERSION_MS) == 1) {
+		n = read(fds[0], text + used, sizeof text - 1 - used);
+		used += n > 0 ? (size_t)n : 0;
+	}
+	close(fds[0]);
+	if (pid > 0) {
+		(void)kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	text[used] = '\0';
+	return strstr(text, "Nsight Systems") != NULL;
+}
+
 bool run_nsys_is_needed(const char *command)
 {
+	char nsys[4096];
 	struct gpu_driver driver;
 	struct gpu_cupti cupti;
 
 	gpu_driver_look(&driver, "");
-	if (!driver.there || !gpu_nsys_find(NULL, 0) || getenv("NSYS_PROFILING_SESSION_ID") || getenv("CUDA_INJECTION64_PATH"))
+	if (!driver.there || !gpu_nsys_find(nsys, sizeof nsys) || getenv("NSYS_PROFILING_SESSION_ID") || getenv("CUDA_INJECTION64_PATH"))
 		return false; /* or somebody records GPUs already */
 	gpu_cupti_try(&cupti);
-	if (cupti.there || gpu_cupti_is_beside(command))
+	if (cupti.there || gpu_cupti_is_beside(command) || !says_its_name(nsys))
 		return false;
 	warning("CUPTI cannot be loaded (%s), so Nsight Systems records what GPUs do; --gpu off leaves that out", cupti.error);
 	return true;

@@ -25,7 +25,7 @@ struct run_nsys {
 
 /*
  * Is Nsight Systems to record what GPUs do, since CUPTI cannot?  Says so if it is: where there is an NVIDIA driver, CUPTI is neither
- * where the loader looks nor anywhere that the program could have it from, and Nsight Systems is installed.  Whether the driver allows
+ * where the loader looks nor anywhere that the program could have it from, and Nsight Systems is installed and says its version.  Whether the driver allows
  * CUPTI to be used is known when the program has used it, and not asked: tracing needs no rights since CUDA 10.2.
  */
 bool run_nsys_is_needed(const char *command);

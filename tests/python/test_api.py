@@ -908,3 +908,24 @@ def test_every_python_under_run(tmp_path, python):
     before = [package.COMMAND, "run", "--report", "none", "--trace", tmp_path / "outer.sbt", "--"]
     out, _ = package.run(RECORDED, tmp_path, python=python.path, before=before)
     assert out.splitlines() == ["['inside']", "1", "True stopped"]
+
+
+NAMED = """
+import os, sys, time, inferscope
+profiler = inferscope.Profiler(trace="rank{rank}.sbt")
+profiler.start()
+inferscope.mark_event(sys.argv[1])
+print(flush=True)
+sys.stdin.readline()
+profiler.stop()
+print(os.path.basename(profiler.trace), any(event["name"] == sys.argv[1] for event in profiler.get_unified_timeline()))
+"""
+
+
+def test_traces_of_several_processes(tmp_path):
+    environment = {**os.environ, "RANK": "3"}
+    ranks = [subprocess.Popen([sys.executable, "-c", NAMED, name], cwd=tmp_path, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+             for name in ("one", "two")]
+    assert [rank.stdout.readline() for rank in ranks] == ["\n", "\n"]
+    assert [rank.communicate("\n")[0] for rank in ranks] == ["rank3.sbt True\n", "rank3.2.sbt True\n"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rank3.2.sbt", "rank3.sbt"]
