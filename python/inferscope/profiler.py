@@ -20,7 +20,8 @@ _DETAILS = ("auto", "full", "light")
 class Profiler:
     """Records calls, scopes, marks, counters, PyTorch operators and what GPUs do between start() and stop().
 
-    trace: where to keep the trace; a temporary file unless given, which goes with the Profiler
+    trace: where to keep the trace, with {pid}, {rank}, {host} and {time} as `inferscope run` has them ({{ is a brace); a temporary
+        file unless given, which goes with the Profiler
     trace_size_mb: memory for events on their way to the file; 100 unless given
     overflow: what happens when it is full: "wrap", "discard" or "block"
     calls: Python functions; c_calls: also those written in C
