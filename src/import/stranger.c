@@ -58,7 +58,7 @@ static const struct {
 
 static bool contains(const uint8_t *head, size_t size, const char *word)
 {
-	return memmem(head, size, word, strlen(word)) != NULL;
+	return head && memmem(head, size, word, strlen(word));
 }
 
 bool stranger_is_json(const uint8_t *head, size_t size)

@@ -27,14 +27,13 @@ static const char *table_name(void *arg, size_t i)
 /* The names of all columns, each with a NUL. */
 static int append_columns(struct buffer *names)
 {
+	const char *at;
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && query_table_columns(i); i++) {
-		const char *at = query_table_columns(i);
-
+	for (size_t i = 0; rc == 0 && (at = query_table_columns(i)); i++) {
 		while (rc == 0 && *at) {
 			at += strspn(at, " ,");
-			rc = buffer_printf(names, "%.*s", (int)strcspn(at, " ,"), at);
+			rc = buffer_append(names, at, strcspn(at, " ,"));
 			rc = rc ? rc : buffer_append(names, "", 1);
 			at += strcspn(at, ",");
 		}
