@@ -81,8 +81,8 @@ def test_a_folder_of_others_does_not(tidy):
 
 
 def test_errors_only(tidy):
-    result = record(tidy, "--log-level", "error", env=WANTED)
-    assert len(result.lines) == 1 and files(tidy) == ["report.md", "trace.sbt"]
+    result = tidy.record("--log-level", "error", *PROGRAM, env=WANTED)
+    assert (result.status, result.err) == (STATUS, "") and files(tidy) == ["report.md", "trace.sbt"]
 
 
 @pytest.mark.parametrize("name, first", [("r.md", "# "), ("r.json", "{"), ("r.txt", "inferscope  ")])
