@@ -17,12 +17,15 @@
 
 #include "live/inside_state.h"
 
-#define SEGMENTS_MIN 6u   /* fewer are no repetition */
+#define SEGMENTS_MIN 6u   /* fewer are no repetition, */
+#define SEGMENTS_LONG 4u  /* or fewer than these, where all of them are the same and */
+#define UNITS_LONG 8u     /* so long, and the host takes part */
 #define SEGMENTS_FADE 256u
 #define SAME 0.9          /* of the segments, where the host takes part in them */
 #define SAME_TIME 0.8     /* and of their time */
 #define OBSERVED_S 1.0    /* at least */
-#define TROUBLE_S 10.0    /* then it is said that there are none */
+#define TROUBLE_S 10.0    /* then it is said that there are none; */
+#define TROUBLE_LONG_S 40.0 /* where something has come again, but not often enough, then */
 #define LEVEL_EVERY 256u  /* calls */
 #define LEVEL_MIN 6u
 #define HOST_LENGTH 24u
@@ -236,9 +239,14 @@ static bool is_single(const struct inside_repeats *r, const struct inside_key *k
 	return !r->calls && k->typical == k->units * mix(~(uint64_t)k->name);
 }
 
+static uint32_t segments_least(const struct inside_key *k)
+{
+	return k->parts > 0 && k->units >= UNITS_LONG && k->same == k->segments ? SEGMENTS_LONG : SEGMENTS_MIN;
+}
+
 static bool repeats(const struct inside_repeats *r, const struct inside_key *k)
 {
-	if (!k->hash || k->segments < SEGMENTS_MIN || k->votes == 0 || k->units == 0 || is_single(r, k))
+	if (!k->hash || k->segments < segments_least(k) || k->votes == 0 || k->units == 0 || is_single(r, k))
 		return false;
 	if (k->stretch == r->stretch && r->index - k->index > 4 * k->units) /* it did */
 		return false;
@@ -283,24 +291,43 @@ void inside_repeats_choose(struct live_inside *in)
 	r->chosen_stretch = r->stretch - 1;
 }
 
+/* Between two names that come again the host has taken part, if it does at all: no step is longer than what is recorded at a time. */
+static bool has_whole(const struct inside_repeats *r)
+{
+	for (uint32_t i = 0; i < KEYS; i++)
+		if (r->keys[i].segments > 0 && r->keys[i].votes > 0 && r->keys[i].parts > 0)
+			return true;
+	return r->host == 0;
+}
+
+/* It has come again, as what may be a step, but not often enough to be sure. */
+static bool may_still(const struct inside_repeats *r, const struct inside_key *k)
+{
+	return k->hash && k->segments > 0 && k->segments < segments_least(k) && k->same == k->segments && k->units > 1 &&
+	       (k->parts > 0 || r->host == 0);
+}
+
 void inside_repeats_trouble(const struct live_inside *in, uint64_t ticks, char *out, size_t size)
 {
 	static const char advice[] = "--step NAME says what begins one, or mark it: with inferscope.scope(\"step\")";
 	const struct inside_repeats *r = &in->repeats;
 	uint64_t since = r->begin ? r->begin : (uint64_t)in->options.start_ticks;
-	uint32_t names = 0;
+	double waited_s = (double)(int64_t)(ticks - since) / in->rate;
+	uint32_t names = 0, coming = 0;
 
 	out[0] = '\0';
-	if ((double)(int64_t)(ticks - since) < TROUBLE_S * in->rate)
-		return;
-	for (uint32_t i = 0; i < KEYS; i++)
+	for (uint32_t i = 0; i < KEYS; i++) {
 		names += r->keys[i].hash == mix(r->keys[i].name);
+		coming += may_still(r, &r->keys[i]);
+	}
+	if (waited_s < (coming ? TROUBLE_LONG_S : TROUBLE_S))
+		return;
 	if (r->index == 0)
 		snprintf(out, size, "no steps are seen: neither scopes nor operators are recorded; --calls on records functions, or mark "
 			 "them: with inferscope.scope(\"step\")");
 	else if (names == 1)
 		snprintf(out, size, "cannot tell the steps apart: the same %s comes again and again; %s", r->calls ? "call" : "operator", advice);
-	else if (r->stretch > 1 && r->distinct == 0)
+	else if (r->stretch > 1 && (r->distinct == 0 || !has_whole(r)))
 		snprintf(out, size, "cannot tell the steps apart: one has more operators than are recorded at a time; --detail full records "
 			 "all of them, or mark it: with inferscope.scope(\"step\")");
 	else
