@@ -11,6 +11,8 @@
 #include "live/inside_state.h"
 #include "trace/step_name.h"
 
+#define LEAST_RECORDED 0.001 /* of the time: less tells nothing of the rest */
+
 /* ---- What a name says -------------------------------------------------------- */
 
 static bool begins_with(const char *name, size_t size, const char *with)
@@ -121,38 +123,66 @@ void inside_copy_name(const struct live_inside *in, uint32_t name, char *out, si
 void inside_places_forget(struct live_inside *in)
 {
 	in->window = (struct window){ .slot = 0 };
+	memset(in->slots_recorded, 0, sizeof in->slots_recorded);
+	in->recorded = 0;
 	for (uint32_t i = 0; i < in->used_place_count; i++) {
 		struct inside_place *p = &in->places[in->used_places[i]];
 
 		memset(p->slots_ticks, 0, sizeof p->slots_ticks);
+		memset(p->slots_inside, 0, sizeof p->slots_inside);
 		memset(p->slots_calls, 0, sizeof p->slots_calls);
 		p->recent_ticks = p->recent_calls = 0;
-		p->ticks = 0;
+		p->ticks = p->inside = 0;
 		p->calls = 0;
 	}
 }
 
-/* fresh: slots that begin anew, as bits. */
-static void add_to_slot(struct inside_place *p, unsigned slot, unsigned fresh)
+static float add_to_slots(float *slots, unsigned slot, unsigned fresh, double more)
 {
-	p->recent_ticks = p->recent_calls = 0;
+	float sum = 0;
+
 	for (unsigned i = 0; i < WINDOW_SLOTS; i++) {
-		p->slots_ticks[i] = (fresh >> i & 1 ? 0 : p->slots_ticks[i]) + (i == slot ? (float)p->ticks : 0);
-		p->slots_calls[i] = (fresh >> i & 1 ? 0 : p->slots_calls[i]) + (i == slot ? (float)p->calls : 0);
-		p->recent_ticks += p->slots_ticks[i];
-		p->recent_calls += p->slots_calls[i];
+		slots[i] = (fresh >> i & 1 ? 0 : slots[i]) + (i == slot ? (float)more : 0);
+		sum += slots[i];
 	}
-	p->ticks = 0;
+	return sum;
+}
+
+/* times: what operators stand for.  What they stand for besides themselves is time in which what calls them seemed to do without. */
+static void add_to_place(struct inside_place *p, unsigned slot, unsigned fresh, float times)
+{
+	float ticks = add_to_slots(p->slots_ticks, slot, fresh, (double)p->ticks);
+	float inside = add_to_slots(p->slots_inside, slot, fresh, (double)p->inside);
+	float calls = add_to_slots(p->slots_calls, slot, fresh, p->calls);
+	bool sampled = p->kind == EVENT_OP && !p->loader;
+
+	p->recent_ticks = sampled ? ticks * times : ticks - inside * (times - 1);
+	p->recent_calls = sampled ? calls * times : calls;
+	p->ticks = p->inside = 0;
 	p->calls = 0;
+}
+
+/* How many times its own time an operator stands for: operators may be recorded for a part of the time. */
+static float operator_times(struct live_inside *in, unsigned fresh)
+{
+	double recorded = 0, span = window_span(&in->window) * in->rate;
+
+	for (unsigned i = 0; i < WINDOW_SLOTS; i++) {
+		in->slots_recorded[i] = (fresh >> i & 1 ? 0 : in->slots_recorded[i]) + (i == in->window.slot ? (double)in->recorded : 0);
+		recorded += in->slots_recorded[i];
+	}
+	in->recorded = 0;
+	return recorded > LEAST_RECORDED * span && recorded < span ? (float)(span / recorded) : 1;
 }
 
 /* Returns how many seconds all slots are. */
 static double turn(struct live_inside *in, double elapsed_s)
 {
 	unsigned fresh = window_turn(&in->window, elapsed_s);
+	float times = operator_times(in, fresh);
 
 	for (uint32_t i = 0; i < in->used_place_count; i++)
-		add_to_slot(&in->places[in->used_places[i]], in->window.slot, fresh);
+		add_to_place(&in->places[in->used_places[i]], in->window.slot, fresh, times);
 	return window_span(&in->window);
 }
 

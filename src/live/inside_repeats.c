@@ -29,6 +29,7 @@
 #define LEVEL_EVERY 256u  /* calls */
 #define LEVEL_MIN 6u
 #define HOST_LENGTH 24u
+#define HOST_S 20.0       /* after which the host no longer takes part */
 
 /* Numbers that are not alike for numbers that are. */
 static uint64_t mix(uint64_t x)
@@ -156,7 +157,10 @@ static void note_unit(struct live_inside *in, struct inside_track *t, const stru
 	r->last = o->begin;
 	r->sum += mix(~(uint64_t)o->name);
 	r->index++;
-	r->host += is_host_part(in, o);
+	if (is_host_part(in, o)) {
+		r->host++;
+		r->host_time = o->begin;
+	}
 	r->previous = o->name;
 	if (step)
 		begin_step(in, t, o, depth);
@@ -267,6 +271,14 @@ static bool is_better(const struct inside_key *k, const struct inside_key *than)
 	return k->gaps / k->segments > than->gaps / than->segments;
 }
 
+/* Of late; what a program does before its loop says nothing of that. */
+static bool host_takes_part(const struct live_inside *in)
+{
+	const struct inside_repeats *r = &in->repeats;
+
+	return r->host > 0 && (double)(r->last - r->host_time) < HOST_S * in->rate;
+}
+
 /* What has been chosen stays so while it repeats, unless there is another length. */
 void inside_repeats_choose(struct live_inside *in)
 {
@@ -283,7 +295,7 @@ void inside_repeats_choose(struct live_inside *in)
 		if (is_better(k, best))
 			best = k;
 	}
-	if (best && best->parts == 0 && r->host > 0)
+	if (best && best->parts == 0 && host_takes_part(in))
 		best = now = NULL; /* the host takes part in something longer, which has not been seen often enough */
 	if ((double)(r->last - r->begin) < OBSERVED_S * in->rate || (now && best && now->units == best->units))
 		return;
@@ -292,19 +304,19 @@ void inside_repeats_choose(struct live_inside *in)
 }
 
 /* Between two names that come again the host has taken part, if it does at all: no step is longer than what is recorded at a time. */
-static bool has_whole(const struct inside_repeats *r)
+static bool has_whole(const struct inside_repeats *r, bool host)
 {
 	for (uint32_t i = 0; i < KEYS; i++)
 		if (r->keys[i].segments > 0 && r->keys[i].votes > 0 && r->keys[i].parts > 0)
 			return true;
-	return r->host == 0;
+	return !host;
 }
 
 /* It has come again, as what may be a step, but not often enough to be sure. */
-static bool may_still(const struct inside_repeats *r, const struct inside_key *k)
+static bool may_still(const struct inside_key *k, bool host)
 {
 	return k->hash && k->segments > 0 && k->segments < segments_least(k) && k->same == k->segments && k->units > 1 &&
-	       (k->parts > 0 || r->host == 0);
+	       (k->parts > 0 || !host);
 }
 
 void inside_repeats_trouble(const struct live_inside *in, uint64_t ticks, char *out, size_t size)
@@ -312,13 +324,14 @@ void inside_repeats_trouble(const struct live_inside *in, uint64_t ticks, char *
 	static const char advice[] = "--step NAME says what begins one, or mark it: with inferscope.scope(\"step\")";
 	const struct inside_repeats *r = &in->repeats;
 	uint64_t since = r->begin ? r->begin : (uint64_t)in->options.start_ticks;
+	bool host = host_takes_part(in);
 	double waited_s = (double)(int64_t)(ticks - since) / in->rate;
 	uint32_t names = 0, coming = 0;
 
 	out[0] = '\0';
 	for (uint32_t i = 0; i < KEYS; i++) {
 		names += r->keys[i].hash == mix(r->keys[i].name);
-		coming += may_still(r, &r->keys[i]);
+		coming += may_still(&r->keys[i], host);
 	}
 	if (waited_s < (coming ? TROUBLE_LONG_S : TROUBLE_S))
 		return;
@@ -327,7 +340,7 @@ void inside_repeats_trouble(const struct live_inside *in, uint64_t ticks, char *
 			 "them: with inferscope.scope(\"step\")");
 	else if (names == 1)
 		snprintf(out, size, "cannot tell the steps apart: the same %s comes again and again; %s", r->calls ? "call" : "operator", advice);
-	else if (r->stretch > 1 && (r->distinct == 0 || !has_whole(r)))
+	else if (r->stretch > 1 && (r->distinct == 0 || !has_whole(r, host)))
 		snprintf(out, size, "cannot tell the steps apart: one has more operators than are recorded at a time; --detail full records "
 			 "all of them, or mark it: with inferscope.scope(\"step\")");
 	else

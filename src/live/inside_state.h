@@ -34,9 +34,10 @@ struct inside_place {
 	bool counts;    /* as a step, if it repeats */
 	bool device;    /* work of devices, not of a thread */
 	uint32_t calls; /* since the last snapshot */
-	int64_t ticks;  /* likewise: of the thread that is followed, or of devices; negative when what it calls stands for more */
-	float slots_ticks[WINDOW_SLOTS], slots_calls[WINDOW_SLOTS];
-	float recent_ticks, recent_calls; /* of all slots */
+	int64_t ticks;  /* likewise: of the thread that is followed, or of devices; */
+	int64_t inside; /* and of operators that it calls */
+	float slots_ticks[WINDOW_SLOTS], slots_inside[WINDOW_SLOTS], slots_calls[WINDOW_SLOTS];
+	float recent_ticks, recent_calls; /* of all slots, as if operators were always recorded */
 	uint64_t stem;  /* hash of the name without its number */
 };
 
@@ -59,7 +60,6 @@ struct inside_open {
 	uint8_t kind;
 	bool whole;   /* an operator, or in one: what it calls is its own */
 	bool step;    /* it may be one, and has been told to its series */
-	float weight; /* how many times its own time it stands for */
 };
 
 struct inside_track {
@@ -84,7 +84,7 @@ struct inside_followed {
 	uint32_t track;   /* plus one; 0: none yet */
 	uint64_t counted; /* up to here its time is divided */
 	uint16_t owner, around; /* of what is open; PLACES: nothing is */
-	float weight;
+	bool rest;        /* no operators are recorded */
 };
 
 /* ---- Steps (inside_steps.c) ---- */
@@ -148,6 +148,7 @@ struct inside_repeats {
 	uint64_t begin;    /* of the first; 0: none */
 	uint64_t last;     /* of the newest */
 	uint32_t index, host, previous;
+	uint64_t host_time; /* when the host has taken part last */
 	uint32_t stretch;  /* in which nothing is missing */
 	uint32_t distinct; /* stretches with a whole segment */
 	uint64_t chosen;   /* hash of a key; 0: none */
@@ -217,9 +218,11 @@ struct live_inside {
 	struct inside_followed followed;
 	struct inside_repeats repeats;
 	struct window window;     /* of places */
+	int64_t recorded;         /* ticks of the followed thread since the last snapshot in which operators were recorded */
+	double slots_recorded[WINDOW_SLOTS];
 	struct {
 		uint32_t process; /* plus one */
-		float weight;
+		bool rest;
 	} operators[OPERATOR_PROCESSES]; /* of processes that record them for a part of the time */
 	uint32_t operators_name;  /* of the counter that says so; 0: not seen */
 	struct inside_counter counters[LIVE_COUNTERS];

@@ -435,6 +435,17 @@ static double input_wait(struct live_inside *in)
 	return fmax(0, fmin(1, (double)(s->loader[to] - s->loader[from]) / (double)(s->begins[to] - s->begins[from])));
 }
 
+/* Of those that are known whole: of some nobody knows. */
+static double whole_rate(const struct live_inside *in)
+{
+	double times[STEPS_KEPT], last, sum = 0;
+	uint32_t count = step_times(in, times, &last);
+
+	for (uint32_t i = 0; i < count; i++)
+		sum += times[i];
+	return sum > 0 ? count / sum : 0;
+}
+
 /* Steps that began in the last seconds, a second; none is less than one that is as long as this one is already. */
 static double rate_of(const struct live_inside *in, uint64_t ticks, double median_s, double since_s)
 {
@@ -448,8 +459,8 @@ static double rate_of(const struct live_inside *in, uint64_t ticks, double media
 			break;
 		n++;
 	}
-	if (s->partly) /* of some nobody knows */
-		return median_s > 0 ? 1 / median_s : 0;
+	if (s->partly)
+		return whole_rate(in);
 	if (n >= 3 && age > 0)
 		return age > RATE_S ? (double)n / RATE_S : (double)(n - 1) / age;
 	return since_s <= fmax(3 * median_s, RATE_S) && median_s > 0 ? 1 / fmax(median_s, since_s) : 0;

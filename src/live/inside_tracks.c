@@ -73,11 +73,11 @@ static struct inside_track *track_of(struct live_inside *in, const struct drain_
 
 /* ---- Operators that are recorded for a part of the time -------------------------- */
 
-static float operator_weight(const struct live_inside *in, uint32_t process)
+static bool operators_rest(const struct live_inside *in, uint32_t process)
 {
 	uint32_t at = process % OPERATOR_PROCESSES;
 
-	return in->operators[at].process == process + 1 ? in->operators[at].weight : 1;
+	return in->operators[at].process == process + 1 && in->operators[at].rest;
 }
 
 static bool is_operators(struct live_inside *in, uint32_t counter)
@@ -94,7 +94,7 @@ static bool is_operators(struct live_inside *in, uint32_t counter)
 	return counter == in->operators_name;
 }
 
-/* One of the program's own, or that of runtime/torch_rest.c: what an operator stands for from now on; 0: none comes. */
+/* One of the program's own, or that of runtime/torch_rest.c: 0 when no operators are recorded from now on, more when they are. */
 static void hear_counter(struct live_inside *in, const struct inside_track *t, const struct event_slot *slot)
 {
 	double value;
@@ -108,7 +108,7 @@ static void hear_counter(struct live_inside *in, const struct inside_track *t, c
 	}
 	inside_repeats_rest(in);
 	in->operators[t->process % OPERATOR_PROCESSES].process = t->process + 1;
-	in->operators[t->process % OPERATOR_PROCESSES].weight = value >= 1 && value < 1e6 ? (float)value : 1;
+	in->operators[t->process % OPERATOR_PROCESSES].rest = value == 0;
 }
 
 /* ---- The time of the thread that is followed -------------------------------------- */
@@ -118,17 +118,16 @@ static bool is_followed(const struct live_inside *in, const struct inside_track 
 	return in->followed.track && t->thread + 1 == in->followed.track;
 }
 
-/* What an operator stands for besides itself is time in which what is around it seemed to do without. */
 static void add_time(struct live_inside *in, int64_t ticks)
 {
 	const struct inside_followed *f = &in->followed;
-	int64_t more = f->weight > 1 ? (int64_t)((double)ticks * ((double)f->weight - 1)) : 0;
 
+	in->recorded += f->rest ? 0 : ticks;
 	if (f->owner >= PLACES)
 		return;
-	in->places[f->owner].ticks += ticks + more;
-	if (f->around < PLACES)
-		in->places[f->around].ticks -= more;
+	in->places[f->owner].ticks += ticks;
+	if (f->around < PLACES && in->places[f->owner].kind == EVENT_OP)
+		in->places[f->around].inside += ticks;
 }
 
 void inside_divide(struct live_inside *in, uint64_t time)
@@ -146,7 +145,7 @@ void inside_divide_on(struct live_inside *in, const struct inside_track *t)
 
 	in->followed.owner = known ? o->owner : PLACES;
 	in->followed.around = known ? o->around : PLACES;
-	in->followed.weight = known ? o->weight : 1;
+	in->followed.rest = operators_rest(in, t->process);
 }
 
 /* Who had something open or has said anything since the last look is busy. */
@@ -204,7 +203,7 @@ static void close_slice(struct live_inside *in, struct inside_track *t, uint32_t
 
 	if (p->name == o->name && p->kind == o->kind) {
 		if (is_followed(in, t))
-			p->calls += (uint32_t)(o->weight + 0.5f);
+			p->calls++;
 		if (p->loader)
 			t->loader_ticks += (int64_t)(time - o->counted);
 		if (o->step)
@@ -279,7 +278,6 @@ static void set_owner(const struct live_inside *in, const struct inside_track *t
 	o->whole = inner || o->kind == EVENT_OP || in->places[o->place].loader;
 	o->owner = inner ? above->owner : o->place;
 	o->around = inner ? above->around : above ? above->owner : PLACES;
-	o->weight = inner ? above->weight : o->weight;
 }
 
 /* Operators that are in no other one; calls, where there is none around them. */
@@ -302,14 +300,12 @@ static void open_slice(struct live_inside *in, struct inside_track *t, const str
 	if (!make_room(t, depth))
 		return;
 	o = &t->stack[depth];
-	*o = (struct inside_open){ .begin = slot->time, .counted = slot->time, .name = slot->name, .kind = slot->kind, .weight = 1,
+	*o = (struct inside_open){ .begin = slot->time, .counted = slot->time, .name = slot->name, .kind = slot->kind,
 				   .owner = PLACES, .around = PLACES };
 	if (!slot->name)
 		return;
 	o->place = inside_place(in, slot->name, slot->kind);
 	p = &in->places[o->place];
-	if (slot->kind == EVENT_OP && !p->loader) /* waits for input are always there */
-		o->weight = operator_weight(in, t->process);
 	set_owner(in, t, depth);
 	if (in->followed.track == t->id && may_repeat(o) && !is_next_part(slot))
 		inside_repeats_begin(in, t, o, depth);
