@@ -292,5 +292,5 @@ def test_a_gpu_that_is_full(tmp_path, monkeypatch):
 def test_a_rule_that_makes_no_sense_starts_nothing(tmp_path):
     made = tmp_path / "made"
     status, out = monitor(tmp_path, f"open({str(made)!r}, 'w')", "--alert", "bad: memory.usedd > 1")
-    assert status == 2 and "rule 'bad'" in out and "memory.usedd" in out
+    assert status == 2 and "alert 'bad'" in out and "memory.usedd" in out
     assert not made.exists() and not (tmp_path / "trace.sbt").exists()
