@@ -192,8 +192,8 @@ struct report_verdict report_verdict(const struct analysis *a)
 
 	if (a->ran_nothing) {
 		v.judged = false;
-		snprintf(v.words, sizeof v.words, "cannot judge: it failed after %s, before it ran any code of its own",
-			 text_duration(time, (double)a->timeline->duration));
+		snprintf(v.words, sizeof v.words, "cannot judge: it failed%s%s, before it ran any code of its own", a->timeline->duration ? " after " : "",
+			 a->timeline->duration ? text_duration(time, (double)a->timeline->duration) : "");
 	} else if (a->timeline->events == 0 || unknown) {
 		v.judged = false;
 		snprintf(v.words, sizeof v.words, "cannot judge: %s", a->timeline->events == 0 ? "there are no events in the trace" : "");

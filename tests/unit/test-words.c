@@ -105,6 +105,33 @@ static void test_the_headline_of_devices_names_what_idleness_mostly_is(void **st
 	assert_string_equal(report_verdict(&w.a).words, "GPU idle 32% of the time: data loading starves it");
 }
 
+static void test_a_program_that_failed_at_once(void **state)
+{
+	struct world w;
+
+	(void)state;
+	open_world(&w, "preprocessing", 0.4);
+	w.a.barren = true;
+	w.t.duration = 6200000;
+	assert_string_equal(report_verdict(&w.a).words, "cannot judge: it failed after 6.20 ms, before it ran any code of its own");
+	w.t.duration = 0; /* the recorder did not even hear of it */
+	assert_string_equal(report_verdict(&w.a).words, "cannot judge: it failed, before it ran any code of its own");
+}
+
+static void test_why_threads_were_not_looked_at(void **state)
+{
+	struct world w;
+
+	(void)state;
+	open_world(&w, "preprocessing", 0.4);
+	assert_non_null(strstr(analysis_unseen(&w.a, true), "run --waits on"));
+	w.a.waits_asked = true; /* then that is no advice */
+	w.t.duration = 100000000;
+	assert_string_equal(analysis_unseen(&w.a, true), "the program ended before its threads could be looked at");
+	w.t.duration = 1000000000;
+	assert_null(strstr(analysis_unseen(&w.a, true), "--waits"));
+}
+
 /* ---- The width of the terminal ------------------------------------------------------ */
 
 static void diagnose(const struct world *w, unsigned columns, struct buffer *out)
@@ -146,6 +173,8 @@ int main(void)
 		cmocka_unit_test(test_all_of_an_enum_have_words),
 		cmocka_unit_test(test_the_headline_names_what_the_time_mostly_is),
 		cmocka_unit_test(test_the_headline_of_devices_names_what_idleness_mostly_is),
+		cmocka_unit_test(test_a_program_that_failed_at_once),
+		cmocka_unit_test(test_why_threads_were_not_looked_at),
 		cmocka_unit_test(test_a_wide_terminal_cuts_nothing),
 	};
 
