@@ -7,7 +7,7 @@
 static const struct words all[] = {
 	/* whose the time of the main thread is (host.h) */
 	{ "python", "Python", "Python code", NULL },
-	{ "operators", "operators", "operators of the framework", NULL },
+	{ "operators", "operators", "framework operators", NULL },
 	{ "native", "native code", "native code of libraries", NULL },
 	{ "data_loading", "data loading", "data loading", "starves" },
 	{ "messages", "messages", "messages between processes", NULL },

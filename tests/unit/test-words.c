@@ -82,7 +82,7 @@ static void test_the_headline_names_what_the_time_mostly_is(void **state)
 	open_world(&w, "preprocessing", 0.05);
 	w.a.host.window.time[OWNER_OPERATORS] = 686;
 	w.a.host.window.time[OWNER_PYTHON] = 314;
-	assert_string_equal(report_verdict(&w.a).words, "69% of the time is operators of the framework, 5% is preparing data");
+	assert_string_equal(report_verdict(&w.a).words, "69% of the time is framework operators, 5% is preparing data");
 	w.first.share = 0.4; /* much of the whole: it is what to speak of */
 	assert_string_equal(report_verdict(&w.a).words, "40% of the time is preparing data");
 	assert_string_equal(report_title(&w.first, title), "preprocessing: train.py");
