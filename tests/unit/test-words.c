@@ -111,7 +111,7 @@ static void test_a_program_that_failed_at_once(void **state)
 
 	(void)state;
 	open_world(&w, "preprocessing", 0.4);
-	w.a.barren = true;
+	w.a.ran_nothing = true;
 	w.t.duration = 6200000;
 	assert_string_equal(report_verdict(&w.a).words, "cannot judge: it failed after 6.20 ms, before it ran any code of its own");
 	w.t.duration = 0; /* the recorder did not even hear of it */
