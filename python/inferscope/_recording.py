@@ -400,6 +400,8 @@ class Recording:
             event.pop("enclosing", None)
             if start is not None and event["start_ns"] < start:
                 event["enclosing"] = True
+            if stop is not None and event["end_ns"] > stop and "device_id" not in event:
+                event.update(end_ns=stop, end_us=stop // 1000, unfinished=True)
             kept.append(event)
         return kept
 

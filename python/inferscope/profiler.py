@@ -93,7 +93,8 @@ class Profiler:
 
         All have event_type, name, start_us, end_us (microseconds since the start of the trace; start_ns and end_ns have
         the nanoseconds) and, as far as they apply, process_id, thread_id, cpu_id, depth, task and task_id, module,
-        function, file and line, value, metadata.  What began before the start is "enclosing", what had not ended at
+        function, file and line, value, metadata; track ("states" or "host") of what the recorder saw of a thread or of the machine
+        from outside.  What began before the start is "enclosing", what had not ended at
         the end "unfinished"; a scope that outlives the function it began in has parts, all but the last of which
         have "goes_on".  While it is recording: the events so far.
         """

@@ -78,6 +78,27 @@ def test_the_list_of_a_recording_is_analysed_as_its_trace_is_and_as_a_run(tmp_pa
     assert ran["bottleneck"]["type"] == listed["bottleneck"]["type"]
 
 
+def test_a_part_of_a_recording_ends_where_it_was_stopped(tmp_path):
+    """What the program does afterwards, and somebody else records, is not of it."""
+    out, _ = package.run("""
+        import time
+        from inferscope import BottleneckAnalyzer, CpuCollector, Profiler, TraceBuffer
+        def part():
+            time.sleep(0.05)
+        def main(collector):
+            with collector:
+                part()
+            time.sleep(0.3)
+        collector = CpuCollector(TraceBuffer())
+        with Profiler():
+            main(collector)
+        events = collector.trace_buffer.read_all()
+        outer, = [event for event in events if event.get("function") == "main"]
+        print(outer["unfinished"], outer["enclosing"], BottleneckAnalyzer(events).analyze()["summary"]["end_to_end_latency_us"] < 200_000)
+    """, tmp_path)
+    assert out == "True True True\n"
+
+
 class Read:
     """A recording that has been read."""
 
