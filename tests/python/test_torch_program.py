@@ -14,6 +14,7 @@ from collections import Counter
 
 import pytest
 
+import package
 import sbt
 from recording import BUILD, INFERSCOPE, PATIENCE
 
@@ -200,3 +201,20 @@ def test_scopes_around_and_inside(tmp_path):
     assert len(around) == 2
     for names in around:
         assert [name for name in names if name in ("step", "theirs")] == ["step", "theirs"]
+
+
+def test_a_collector_has_operators_and_a_counter_takes_tensors(tmp_path):
+    """One of several elements is no number, which is told."""
+    out, err = package.run("""
+        import torch
+        from inferscope import CpuCollector, counter
+        from inferscope.testing import MockTraceBuffer
+        buffer = MockTraceBuffer()
+        with CpuCollector(buffer):
+            torch.ones(3) + 1
+            counter("loss", torch.tensor(2.5))
+            counter("loss", torch.ones(3))
+        print(len([event for event in buffer.of_type("op") if event["name"] == "aten::add"]))
+        print([event["value"] for event in buffer.events if event["name"] == "loss"])
+    """, tmp_path, python=PYTHON)
+    assert out == "1\n[2.5]\n" and err.count("RuntimeWarning") == 1
