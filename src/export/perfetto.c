@@ -271,6 +271,7 @@ static void release(struct pf *p)
 	free(p->process_described);
 	free(p->device_used);
 	free(p->process_pid);
+	free(p->process_track);
 	pf_sequence_free(p->shared);
 	free(p->counters.keys);
 	free(p->args.keys);

@@ -35,7 +35,7 @@
 #define PF_LANES_MAX 256u      /* beside one track */
 #define PF_CLOCK 64u           /* of a sequence: counts nanoseconds since the packet before */
 
-/* Numbers of the trace's own entries; those of tracks and processes come from pf_track_uuid() and so on. */
+/* Numbers of the trace's own entries: of tracks in pf_track, of processes by pf_process_uuid(). */
 enum { PF_UUID_FIRST = 16, PF_UUID_MADE = 1 << 24 };
 
 /* Numbers of interned names of arguments: fields by their number, then keys of metadata. */
@@ -89,6 +89,7 @@ struct pf_track {
 	uint32_t id;
 	uint32_t domain;
 	bool described, wanted, asked, synced;
+	uint64_t uuid;
 	struct pf_sequence *seq, *gpu; /* of events, and of work of a device */
 	/* begins and ends */
 	struct pf_open *open;
@@ -126,6 +127,7 @@ struct pf {
 	struct pf_track *tracks;
 	size_t track_count;
 	bool *process_described, *device_used;
+	uint32_t *process_track; /* which stands for the process, plus one */
 	uint32_t *process_pid; /* as written: unlike any other */
 	struct pf_sequence *shared;
 	uint32_t sequence_count;
@@ -213,7 +215,6 @@ int pf_map_put(struct pf_map *map, uint64_t a, uint64_t b, uint64_t value);
 
 /* perfetto_place.c */
 int pf_places_init(struct pf *p);
-uint64_t pf_track_uuid(uint32_t track);
 uint64_t pf_process_uuid(uint32_t process);
 bool pf_track_wanted(struct pf *p, uint32_t track);
 /* Describes it, with what it is a part of, before its first event; NULL: failed. */

@@ -20,7 +20,7 @@ enum { LEGACY_PHASE = 2, LEGACY_ID = 6 };
 static void put_track(struct pf *p, const struct pf_track *t)
 {
 	if (t->seq->shared)
-		pf_check(p, proto_number(&p->body, EVENT_TRACK, pf_track_uuid(t->id)));
+		pf_check(p, proto_number(&p->body, EVENT_TRACK, t->uuid));
 }
 
 static void start(struct pf *p, struct pf_track *t, uint32_t event)

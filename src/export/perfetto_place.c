@@ -31,11 +31,6 @@ enum {
 	TRACK_MERGE_KEY = 16
 };
 
-uint64_t pf_track_uuid(uint32_t track)
-{
-	return PF_UUID_FIRST + 2 * (uint64_t)track;
-}
-
 uint64_t pf_process_uuid(uint32_t process)
 {
 	return PF_UUID_FIRST + 2 * (uint64_t)process + 1;
@@ -50,7 +45,8 @@ static const struct trace_process *process_of(const struct pf *p, const struct t
 
 /* ---- Numbers ---------------------------------------------------------------------- */
 
-/* A pid is that of one process; the second to have it, on another host or later, gets one that nobody has. */
+/* A pid is that of one process; the second to have it, on another host or later, gets one that nobody has.  So does 0,
+ * which is the kernel's own for Perfetto. */
 static int choose_pids(struct pf *p)
 {
 	size_t count = trace_reader_process_count(p->reader);
@@ -61,7 +57,7 @@ static int choose_pids(struct pf *p)
 		const struct trace_process *process = trace_reader_process(p->reader, i);
 		uint64_t pid = process ? process->pid : UINT64_MAX;
 
-		if (pid >= SURROGATE_PIDS || pf_map_get(&taken, pid, 0))
+		if (pid == 0 || pid >= SURROGATE_PIDS || pf_map_get(&taken, pid, 0))
 			pid = SURROGATE_PIDS + i;
 		p->process_pid[i] = (uint32_t)pid;
 		rc = pf_map_put(&taken, pid, 0, 1);
@@ -108,6 +104,21 @@ uint32_t pf_gpu_number(const struct pf *p, uint32_t device)
 	return d && p->devices_by_index ? d->index : device;
 }
 
+/* A process is described once: the track that stands for it has its uuid. */
+static void place_track(struct pf *p, uint32_t id)
+{
+	const struct trace_track *track = trace_reader_track(p->reader, id);
+	const struct trace_process *process = process_of(p, track);
+	struct pf_track *t = &p->tracks[id];
+
+	t->id = id;
+	t->uuid = PF_UUID_FIRST + 2 * (uint64_t)id;
+	if (process && track->kind == TRACK_PROCESS && !p->process_track[process->id]) {
+		p->process_track[process->id] = id + 1;
+		t->uuid = pf_process_uuid(process->id);
+	}
+}
+
 int pf_places_init(struct pf *p)
 {
 	size_t processes = trace_reader_process_count(p->reader);
@@ -116,14 +127,15 @@ int pf_places_init(struct pf *p)
 	p->tracks = calloc(p->track_count + 1, sizeof *p->tracks);
 	p->process_described = calloc(processes + 1, sizeof *p->process_described);
 	p->process_pid = calloc(processes + 1, sizeof *p->process_pid);
+	p->process_track = calloc(processes + 1, sizeof *p->process_track);
 	p->device_used = calloc(trace_reader_device_count(p->reader) + 1, sizeof *p->device_used);
 	p->next_uuid = PF_UUID_MADE;
-	if (!p->tracks || !p->process_described || !p->process_pid || !p->device_used)
+	if (!p->tracks || !p->process_described || !p->process_pid || !p->process_track || !p->device_used)
 		return -ENOMEM;
 	mark_devices(p);
 	p->devices_by_index = devices_by_index(p);
 	for (uint32_t i = 0; i < p->track_count; i++)
-		p->tracks[i].id = i;
+		place_track(p, i);
 	return choose_pids(p);
 }
 
@@ -254,7 +266,7 @@ static uint64_t parent_of(const struct pf *p, const struct trace_track *track)
 						   : NULL;
 
 	if (parent && is_thread(parent) && process_of(p, parent) && p->tracks[parent->id].described)
-		return pf_track_uuid(parent->id);
+		return p->tracks[parent->id].uuid;
 	return process_of(p, track) ? pf_process_uuid((uint32_t)track->process) : 0;
 }
 
@@ -264,13 +276,11 @@ static int put_track(struct pf *p, const struct trace_track *track, const struct
 {
 	char name[2 * NAME_SIZE];
 	uint64_t parent = parent_of(p, track);
-	int rc = proto_number(out, TRACK_UUID, pf_track_uuid(track->id));
+	int rc = proto_number(out, TRACK_UUID, p->tracks[track->id].uuid);
 
 	if (process && is_thread(track))
 		return rc | proto_number(out, TRACK_PARENT, pf_process_uuid(process->id)) |
 		       put_thread(p, track, process, out);
-	if (process && track->kind == TRACK_PROCESS)
-		return rc | put_process(p, process, out);
 	track_name(p, track, name, sizeof name);
 	rc |= proto_string(out, TRACK_NAME, name);
 	if (parent)
@@ -290,6 +300,8 @@ static void describe(struct pf *p, struct pf_track *t)
 	t->described = true;
 	if (process)
 		describe_process(p, t->seq, process);
+	if (process && t->uuid == pf_process_uuid(process->id))
+		return;
 	pf_check(p, put_track(p, track ? track : &unknown, process, &body));
 	if (p->failure == 0)
 		pf_packet(p, t->seq, PACKET_TRACK, &body);
@@ -305,7 +317,7 @@ struct pf_track *pf_place(struct pf *p, uint32_t track, int64_t ns)
 	t->seq = pf_sequence_new(p);
 	if (!t->seq)
 		return NULL;
-	pf_sequence_begin(p, t->seq, ns, pf_track_uuid(track));
+	pf_sequence_begin(p, t->seq, ns, t->uuid);
 	describe(p, t);
 	return p->failure ? NULL : t;
 }
@@ -356,8 +368,7 @@ uint64_t pf_counter_track(struct pf *p, struct pf_track *t, uint32_t name, const
 	uuid = p->next_uuid++;
 	pf_check(p, pf_map_put(&p->counters, t->id, name, uuid));
 	text = trace_reader_string(p->reader, name, &size);
-	pf_check(p, proto_text(&body, TRACK_NAME, text, size) |
-			    proto_number(&body, TRACK_PARENT, pf_track_uuid(t->id)) |
+	pf_check(p, proto_text(&body, TRACK_NAME, text, size) | proto_number(&body, TRACK_PARENT, t->uuid) |
 			    proto_number(&body, TRACK_MERGE, MERGE_NONE));
 	opened = proto_open(&body);
 	pf_check(p, put_unit(metadata, &body) | proto_close(&body, TRACK_IS_COUNTER, opened));
@@ -374,7 +385,7 @@ uint64_t pf_lane_track(struct pf *p, struct pf_track *t, size_t number)
 	char name[48];
 
 	snprintf(name, sizeof name, "beside (%zu)", number);
-	pf_check(p, proto_string(&body, TRACK_NAME, name) | proto_number(&body, TRACK_PARENT, pf_track_uuid(t->id)) |
+	pf_check(p, proto_string(&body, TRACK_NAME, name) | proto_number(&body, TRACK_PARENT, t->uuid) |
 			    proto_string(&body, TRACK_ABOUT, about) | proto_number(&body, TRACK_MERGE, MERGE_NONE) |
 			    proto_string(&body, TRACK_MERGE_KEY, "inferscope.beside"));
 	describe_made(p, t->seq, uuid, &body);

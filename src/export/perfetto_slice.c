@@ -46,7 +46,7 @@ static void close_plain(struct pf *p, struct pf_sequence *s, uint8_t *start, uin
 
 static uint64_t uuid_of(const struct pf_track *t, uint64_t uuid)
 {
-	return uuid ? uuid : t->seq->shared ? pf_track_uuid(t->id) : 0;
+	return uuid ? uuid : t->seq->shared ? t->uuid : 0;
 }
 
 static uint8_t *put_plain(const struct pf_track *t, uint8_t *at, uint8_t kind, uint32_t name, uint16_t cpu,

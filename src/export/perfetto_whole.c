@@ -64,7 +64,7 @@ static struct pf_lane *new_lane(struct pf *p, struct pf_track *t)
 
 static void write_end(struct pf *p, struct pf_track *t, const struct pf_lane *lane, int64_t ns)
 {
-	uint64_t uuid = lane->uuid ? lane->uuid : t->seq->shared ? pf_track_uuid(t->id) : 0;
+	uint64_t uuid = lane->uuid ? lane->uuid : t->seq->shared ? t->uuid : 0;
 	uint8_t body[END_SIZE], *at = proto_put_number(body, 9, TYPE_END);
 
 	if (uuid)
@@ -136,7 +136,7 @@ static void put_arrows(struct pf *p, const struct pf_item *arrows, size_t count,
 /* No slice begins here: the arrow is an instant of its own. */
 static void write_arrow(struct pf *p, struct pf_track *t, const struct pf_item *item)
 {
-	uint64_t uuid = t->seq->shared ? pf_track_uuid(t->id) : 0;
+	uint64_t uuid = t->seq->shared ? t->uuid : 0;
 
 	buffer_clear(&p->body);
 	pf_check(p, proto_number(&p->body, 9, TYPE_INSTANT) |
@@ -171,7 +171,7 @@ static void open_slice(struct pf *p, struct pf_lane *lane, int64_t end)
 static void write_item(struct pf *p, struct pf_track *t, const struct pf_item *item, size_t arrows, int64_t limit)
 {
 	struct pf_lane *lane = lane_for(p, t, item, limit);
-	uint64_t uuid = lane && lane->uuid ? lane->uuid : t->seq->shared ? pf_track_uuid(t->id) : 0;
+	uint64_t uuid = lane && lane->uuid ? lane->uuid : t->seq->shared ? t->uuid : 0;
 
 	if (p->failure)
 		return;

@@ -125,6 +125,7 @@ struct stored_text {
 
 struct perfetto_process {
 	uint64_t machine, pid, rank; /* rank plus one; 0: none */
+	bool zero;                   /* its pid is 0, for which our own export has another number */
 	uint32_t output;
 	struct stored_text name, command;
 };
@@ -208,6 +209,7 @@ struct perfetto {
 	struct error *err;
 	bool lean;
 	bool ours; /* written by our own export: natural numbers are fields, others are arguments */
+	bool has_zero;   /* a process with the pid 0 */
 	uint64_t offset; /* of the packet at hand, in the file */
 	uint64_t inflated;
 	uint32_t functions; /* that names were taken for */

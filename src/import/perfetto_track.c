@@ -111,7 +111,7 @@ uint32_t track_process(struct perfetto *p, uint64_t machine, uint64_t pid)
 		return OUTPUT_NONE;
 	if (process->output != OUTPUT_NONE)
 		return process->output;
-	process->output = output_process(p->o, machine << 32 | (pid & UINT32_MAX));
+	process->output = output_process(p->o, machine << 32 | (process->zero ? 0 : pid & UINT32_MAX));
 	if (process->output != OUTPUT_NONE && process->rank)
 		output_process_rank(p->o, process->output, (int64_t)process->rank - 1);
 	name = perfetto_stored(p, process->name);
@@ -129,7 +129,7 @@ uint32_t track_global(struct perfetto *p, uint64_t machine)
 	static const char name[] = "Global tracks";
 	const struct perfetto_process *process = process_of(p, machine, 0);
 
-	if (process && !process->name.size &&
+	if (process && !process->name.size && !p->has_zero &&
 	    name_process(p, machine, 0, (struct text){ name, sizeof name - 1 }, (struct text){ "", 0 }))
 		return OUTPUT_NONE;
 	return track_process(p, machine, 0);
@@ -174,6 +174,7 @@ struct description {
 	bool has_pid, has_tid;
 	struct text name, first_word;
 	uint64_t rank; /* plus one; 0: none */
+	bool labelled_zero;
 	int64_t reference_us;
 	bool has_reference;
 };
@@ -182,6 +183,11 @@ static struct text scratch_text(const struct perfetto *p)
 {
 	return p->scratch.size ? (struct text){ (const char *)p->scratch.data, p->scratch.size }
 			       : (struct text){ "", 0 };
+}
+
+static bool text_is(struct text text, const char *word)
+{
+	return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
 }
 
 static bool text_begins(struct text text, const char *word)
@@ -199,6 +205,17 @@ static void set_rank(struct perfetto *p, uint64_t machine, const struct descript
 	process->rank = d->rank;
 	if (process->output != OUTPUT_NONE)
 		output_process_rank(p->o, process->output, (int64_t)d->rank - 1);
+}
+
+/* The first that our own export says to have the pid 0; of several hosts, others keep the number they have. */
+static void set_zero(struct perfetto *p, uint64_t machine, const struct description *d)
+{
+	struct perfetto_process *process =
+		p->ours && d->labelled_zero && !p->has_zero ? process_of(p, machine, d->pid) : NULL;
+
+	if (!process || process->output != OUTPUT_NONE)
+		return;
+	process->zero = p->has_zero = true;
 }
 
 /* ProcessDescriptor; the command line is left in p->scratch. */
@@ -219,6 +236,8 @@ static int read_process(struct perfetto *p, struct cursor c, struct description 
 			d->name = pb_text(&f);
 		} else if (f.number == 8 && text_begins(pb_text(&f), "rank ") && text_number_after(pb_text(&f), "rank", &d->rank)) {
 			d->rank = d->rank < UINT32_MAX ? d->rank + 1 : 0;
+		} else if (f.number == 8) {
+			d->labelled_zero |= text_is(pb_text(&f), "pid 0");
 		}
 		if (f.number == 2 && !d->first_word.size)
 			d->first_word = pb_text(&f);
@@ -461,11 +480,6 @@ static int read_track(struct cursor c, struct track_fields *t)
 	return rc;
 }
 
-static bool text_is(struct text text, const char *word)
-{
-	return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
-}
-
 /* A track's name came or changed after its events had begun. */
 static void rename_output(struct perfetto *p, const struct perfetto_track *t)
 {
@@ -487,6 +501,7 @@ static int describe_process(struct perfetto *p, struct perfetto_track *t, uint64
 	t->kind = IS_PROCESS;
 	t->pid = d.pid;
 	set_rank(p, machine, &d);
+	set_zero(p, machine, &d);
 	return name_process(p, machine, d.pid, name, scratch_text(p));
 }
 

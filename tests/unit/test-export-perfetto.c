@@ -84,7 +84,7 @@ struct decoded {
 	struct buffer file, unpacked, lines;
 	struct sequence sequences[SEQUENCES];
 	struct {
-		uint64_t uuid, parent;
+		uint64_t uuid, parent, pid; /* pid: of one that is a process */
 		char name[64];
 	} tracks[TEXTS];
 	size_t track_count, beside;
@@ -133,12 +133,13 @@ static void take_interned(struct sequence *s, struct cursor c)
 
 static void take_track(struct decoded *d, struct cursor c)
 {
-	struct pb_field name = field_in(c, 2), thread = field_in(c, 4);
+	struct pb_field name = field_in(c, 2), thread = field_in(c, 4), process = field_in(c, 3);
 	size_t i = d->track_count++;
 
 	assert_true(i < TEXTS);
 	d->tracks[i].uuid = number_in(c, 1, 0);
 	d->tracks[i].parent = number_in(c, 5, 0);
+	d->tracks[i].pid = process.data ? number_in(pb_message(&process), 1, 0) : 0;
 	if (thread.data)
 		snprintf(d->tracks[i].name, 64, "%" PRIu64, number_in(pb_message(&thread), 2, 0));
 	else
@@ -400,6 +401,35 @@ static void test_device(void **state)
 	expect("gpu 2 a @10 for 20\ngpu 2 b @20 for 20\ngpu 2 c @15 for 1\n");
 }
 
+/* What stands for the process is described with it, once, and 0 is no number for a process. */
+static void test_process(void **state)
+{
+	const struct export_options options = EXPORT_OPTIONS_INIT;
+	struct decoded d;
+	size_t described = 0;
+
+	(void)state;
+	begin_trace();
+	trace_writer_process(f.w, &(struct trace_process){ .id = 1, .pid = 0, .parent = -1, .rank = -1 });
+	trace_writer_track(
+		f.w, &(struct trace_track){ .id = 3, .kind = TRACK_PROCESS, .process = 1, .device = -1, .parent = -1 });
+	trace_writer_track(
+		f.w, &(struct trace_track){
+			     .id = 4, .kind = TRACK_THREAD, .process = 1, .os_id = 9, .device = -1, .parent = -1 });
+	put_whole(4, 10, 20, EVENT_OP, names[0]);
+	put_whole(3, 30, 40, EVENT_OP, names[1]);
+	fixture_finish(&f);
+	assert_int_equal(export_with(&d, &options), 0);
+	assert_string_equal((const char *)d.lines.data, " begin b @30\n end @40\n9 begin a @10\n9 end @20\n");
+	for (size_t i = 0; i < d.track_count; i++)
+		described += d.tracks[i].pid != 0;
+	assert_int_equal(described, 1);
+	for (size_t i = 0; i < d.track_count; i++)
+		assert_true(d.tracks[i].pid == 0 || d.tracks[i].pid == (UINT64_C(1) << 30) + 1);
+	release(&d);
+	fixture_close(&f);
+}
+
 static void test_filter(void **state)
 {
 	struct export_options options = EXPORT_OPTIONS_INIT;
@@ -557,7 +587,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nested), cmocka_unit_test(test_order),    cmocka_unit_test(test_crossing),
 		cmocka_unit_test(test_mixed),  cmocka_unit_test(test_lost),     cmocka_unit_test(test_points),
-		cmocka_unit_test(test_device), cmocka_unit_test(test_filter),   cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_device), cmocka_unit_test(test_process), cmocka_unit_test(test_filter),   cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_texts),  cmocka_unit_test(test_anything), cmocka_unit_test(test_full),
 	};
 
