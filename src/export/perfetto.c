@@ -93,10 +93,6 @@ static void whole(struct pf *p, uint32_t event, int64_t begin)
 
 	if (!p->simple && !whole_wanted(p, event, begin, end))
 		return;
-	if (pf_is_device_work(p, p->track, event)) {
-		pf_device_work(p, p->track, event, begin, end);
-		return;
-	}
 	t = pf_place(p, p->track, begin);
 	if (t && p->batch->kind[event] == EVENT_LOST)
 		pf_event(p, t, event, begin);
@@ -272,6 +268,7 @@ static void release(struct pf *p)
 	free(p->device_used);
 	free(p->process_pid);
 	free(p->process_track);
+	pf_launches_release(&p->launches);
 	pf_sequence_free(p->shared);
 	free(p->counters.keys);
 	free(p->args.keys);

@@ -13,7 +13,7 @@
  *      perfetto_slice.c  slices that begin and end
  *      perfetto_whole.c  slices given whole, which have to be put in order first
  *      perfetto_event.c  instants, counters, ranges, arrows
- *      perfetto_gpu.c    work of devices
+ *      perfetto_gpu.c    devices, and arrows to their work
  *      perfetto_head.c   clocks, the machine, the trace itself, findings
  *
  * A failure (of memory, or of the output) is remembered; nothing is written after it.
@@ -52,7 +52,7 @@ struct pf_sequence {
 	uint8_t prefix_size;
 	bool begun, shared;
 	int64_t last; /* the time its next packet counts from */
-	uint32_t kinds, stages;
+	uint32_t kinds;
 	uint64_t fields;
 	struct pf_bits names, functions, keys; /* functions: names that have a place in the program */
 };
@@ -67,6 +67,12 @@ struct pf_open {
 };
 enum { PF_OPEN_WRITTEN, PF_OPEN_WAITS, PF_OPEN_LEFT_OUT };
 
+/* What a call that asked for work of a device, and that work, have in common. */
+struct pf_launch {
+	uint64_t correlation; /* 0: it is neither */
+	bool work;
+};
+
 /* A slice given whole, or the end of an arrow, that waits for those before it. */
 struct pf_item {
 	int64_t begin, end;
@@ -75,6 +81,8 @@ struct pf_item {
 	bool arrow, arrives;
 	uint64_t order;
 	uint64_t id; /* of an arrow */
+	struct pf_launch launch;
+	uint64_t number; /* of an arrow, in the trace */
 };
 
 /* One of the rows that slices of a track are on: where they cross, there are several. */
@@ -89,8 +97,9 @@ struct pf_track {
 	uint32_t id;
 	uint32_t domain;
 	bool described, wanted, asked, synced;
+	bool stream; /* work of a device is on it */
 	uint64_t uuid;
-	struct pf_sequence *seq, *gpu; /* of events, and of work of a device */
+	struct pf_sequence *seq;
 	/* begins and ends */
 	struct pf_open *open;
 	size_t open_count, open_capacity, waiting;
@@ -115,6 +124,16 @@ struct pf_map {
 	size_t capacity, used;
 };
 
+/* The correlations from which an arrow has left already, as bits. */
+struct pf_page {
+	uint64_t words[64];
+};
+struct pf_launches {
+	struct pf_map numbers; /* of a page, plus one */
+	struct pf_page *pages;
+	size_t count, capacity;
+};
+
 struct pf {
 	struct trace_reader *reader;
 	const struct export_options *options;
@@ -136,6 +155,7 @@ struct pf {
 
 	struct pf_map counters, args, flow_names;
 	uint32_t arg_count, flow_name_count;
+	struct pf_launches launches;
 	uint8_t *name_wanted; /* by string: 0 not asked yet, 1 no, 2 yes; NULL: all are */
 
 	uint32_t clock;   /* of the trace, as Perfetto numbers them */
@@ -205,9 +225,9 @@ static inline void pf_intern(struct pf *p, struct pf_sequence *s, uint8_t kind, 
 	if (name && !pf_bit(&s->names, name))
 		pf_say_name(p, s, name);
 }
-/* The number of an argument's name, said if it was not yet; gpu: among those of launches. */
-uint32_t pf_field_name(struct pf *p, struct pf_sequence *s, unsigned field, bool gpu);
-uint32_t pf_key_name(struct pf *p, struct pf_sequence *s, const char *text, size_t size, bool gpu);
+/* The number of an argument's name, said if it was not yet. */
+uint32_t pf_field_name(struct pf *p, struct pf_sequence *s, unsigned field);
+uint32_t pf_key_name(struct pf *p, struct pf_sequence *s, const char *text, size_t size);
 /* One entry of InternedData. */
 void pf_say(struct pf *p, struct pf_sequence *s, uint32_t table, uint64_t iid, const char *text, size_t size);
 uint64_t pf_map_get(const struct pf_map *map, uint64_t a, uint64_t b); /* 0: not there */
@@ -231,7 +251,6 @@ void pf_args(struct pf *p, struct pf_sequence *s, uint32_t event, uint64_t witho
 void pf_metadata(struct pf *p, struct pf_sequence *s, const struct trace_blob *metadata, struct buffer *out);
 void pf_arg_text(struct pf *p, struct pf_sequence *s, const char *key, const char *text, struct buffer *out);
 void pf_arg_number(struct pf *p, struct pf_sequence *s, const char *key, double value, struct buffer *out);
-void pf_launch_args(struct pf *p, struct pf_sequence *s, uint32_t event, struct buffer *out);
 double pf_double(uint64_t bits);
 
 /* perfetto_slice.c */
@@ -255,12 +274,11 @@ void pf_track_release(struct pf_track *t);
 void pf_event(struct pf *p, struct pf_track *t, uint32_t event, int64_t ns);
 
 /* perfetto_gpu.c */
-bool pf_is_device_work(const struct pf *p, uint32_t track, uint32_t event);
-void pf_device_work(struct pf *p, uint32_t track, uint32_t event, int64_t begin, int64_t end);
 void pf_gpu_info(struct pf *p, struct pf_sequence *s);
-/* Of a call that asked for work of a device: the arrow to it. */
-void pf_put_correlation(struct pf *p, const struct pf_track *t, uint32_t event, struct buffer *out);
-uint64_t pf_work_id(const struct pf *p, uint32_t track, uint64_t correlation);
+struct pf_launch pf_launch_of(const struct pf *p, const struct pf_track *t, uint32_t event);
+/* Its end of the arrow from the call to the work. */
+void pf_put_launch(struct pf *p, const struct pf_track *t, struct pf_launch launch, struct buffer *out);
+void pf_launches_release(struct pf_launches *launches);
 
 /* perfetto_head.c */
 void pf_head(struct pf *p);

@@ -1,4 +1,4 @@
-/* perfetto_args.c - fields and metadata of events as annotations, and as arguments of launches. */
+/* perfetto_args.c - fields and metadata of events as annotations. */
 #include <string.h>
 
 #include "base/msgpack.h"
@@ -10,11 +10,9 @@
 #define OWN                                                                                                            \
 	(BIT(FIELD_SHAPE) | BIT(FIELD_TIME) | BIT(FIELD_NAME) | BIT(FIELD_DEPTH) | BIT(FIELD_DURATION) |               \
 	 BIT(FIELD_METADATA))
-#define GRID (BIT(FIELD_GRID_X) | BIT(FIELD_GRID_Y) | BIT(FIELD_GRID_Z))
-#define BLOCK (BIT(FIELD_BLOCK_X) | BIT(FIELD_BLOCK_Y) | BIT(FIELD_BLOCK_Z))
 #define FRAMES_MAX 64u
 
-/* Fields of TrackEvent, DebugAnnotation and ExtraComputeArg. */
+/* Fields of TrackEvent and DebugAnnotation. */
 enum { EVENT_ANNOTATION = 4 };
 enum {
 	ARG_IID = 1,
@@ -29,8 +27,6 @@ enum {
 	ARG_ARRAY = 12
 };
 enum { NESTED_DICT = 1, NESTED_ARRAY = 2 };
-enum { LAUNCH_GRID = 1, LAUNCH_BLOCK = 2, LAUNCH_ARG = 3 };
-enum { VALUE_IID = 1, VALUE_NAME = 2, VALUE_INT = 3, VALUE_UINT = 4, VALUE_DOUBLE = 5, VALUE_STRING = 6 };
 
 double pf_double(uint64_t bits)
 {
@@ -71,7 +67,7 @@ static void put_stack(struct pf *p, uint64_t id, struct buffer *out)
 
 static void put_field(struct pf *p, struct pf_sequence *s, unsigned field, uint64_t value, struct buffer *out)
 {
-	uint32_t iid = pf_field_name(p, s, field, false);
+	uint32_t iid = pf_field_name(p, s, field);
 	size_t opened = proto_open(out);
 	int rc = proto_number(out, ARG_IID, iid);
 
@@ -115,7 +111,7 @@ static int put_key(struct pf *p, struct pf_sequence *s, const struct msgpack_val
 {
 	const char *text = key->type == MSGPACK_STRING ? (const char *)key->data : "?";
 	size_t size = key->type == MSGPACK_STRING ? key->size : 1;
-	uint32_t iid = pf_key_name(p, s, text, size, false);
+	uint32_t iid = pf_key_name(p, s, text, size);
 
 	return iid ? proto_number(out, ARG_IID, iid) : proto_text(out, ARG_NAME, text, size);
 }
@@ -222,7 +218,7 @@ void pf_metadata(struct pf *p, struct pf_sequence *s, const struct trace_blob *m
 
 static size_t open_named(struct pf *p, struct pf_sequence *s, const char *key, struct buffer *out)
 {
-	uint32_t iid = pf_key_name(p, s, key, strlen(key), false);
+	uint32_t iid = pf_key_name(p, s, key, strlen(key));
 	size_t opened = proto_open(out);
 
 	pf_check(p, iid ? proto_number(out, ARG_IID, iid) : proto_string(out, ARG_NAME, key));
@@ -241,97 +237,4 @@ void pf_arg_number(struct pf *p, struct pf_sequence *s, const char *key, double 
 	size_t opened = open_named(p, s, key, out);
 
 	pf_check(p, proto_double(out, ARG_DOUBLE, value) | proto_close(out, EVENT_ANNOTATION, opened));
-}
-
-/* ---- Arguments of launches ---------------------------------------------------------------- */
-
-static void put_dimensions(struct pf *p, uint32_t event, uint64_t present, unsigned first, uint32_t number,
-			   struct buffer *out)
-{
-	size_t opened = proto_open(out);
-
-	for (unsigned i = 0; i < 3; i++)
-		if (present & BIT(first + i))
-			pf_check(p, proto_number(out, i + 1, value_of(p->batch, event, first + i)));
-	pf_check(p, proto_close(out, number, opened));
-}
-
-static void put_launch_number(struct pf *p, struct pf_sequence *s, unsigned field, uint64_t value, struct buffer *out)
-{
-	uint32_t iid = pf_field_name(p, s, field, true);
-	size_t opened = proto_open(out);
-	int rc = proto_number(out, VALUE_IID, iid);
-
-	if (field == FIELD_VALUE)
-		rc |= proto_double(out, VALUE_DOUBLE, pf_double(value));
-	else
-		rc |= proto_number(out, field == FIELD_INTEGER ? VALUE_INT : VALUE_UINT, value);
-	pf_check(p, rc | proto_close(out, LAUNCH_ARG, opened));
-}
-
-/* Numbers and texts; whatever else there is becomes JSON. */
-static int put_launch_value(struct pf *p, struct cursor *c, struct buffer *out)
-{
-	const uint8_t *from = c->at;
-	struct buffer json = BUFFER_INIT;
-	struct msgpack_value v;
-	struct cursor look = *c;
-	int rc = msgpack_read(&look, &v) || msgpack_skip(c) ? -1 : 0;
-
-	if (rc)
-		return rc;
-	if (v.type == MSGPACK_INT)
-		pf_check(p, proto_number(out, VALUE_INT, (uint64_t)v.integer));
-	else if (v.type == MSGPACK_UINT)
-		pf_check(p, proto_number(out, VALUE_UINT, v.natural));
-	else if (v.type == MSGPACK_DOUBLE)
-		pf_check(p, proto_double(out, VALUE_DOUBLE, v.number));
-	else if (v.type == MSGPACK_STRING)
-		pf_check(p, proto_text(out, VALUE_STRING, (const char *)v.data, v.size));
-	else if (msgpack_to_json(from, (size_t)(c->at - from), &json) == 0)
-		pf_check(p, proto_text(out, VALUE_STRING, (const char *)json.data, json.size));
-	buffer_release(&json);
-	return 0;
-}
-
-static void put_launch_metadata(struct pf *p, struct pf_sequence *s, const struct trace_blob *metadata,
-				struct buffer *out)
-{
-	struct cursor c = cursor_of(metadata->data, metadata->size);
-	struct msgpack_value head, key;
-	int rc = 0;
-
-	if (!metadata->size || msgpack_read(&c, &head) || head.type != MSGPACK_MAP)
-		return;
-	for (uint32_t i = 0; i < head.count && rc == 0; i++) {
-		size_t opened = proto_open(out);
-		uint32_t iid;
-
-		if (msgpack_read(&c, &key) || key.type != MSGPACK_STRING)
-			return;
-		iid = pf_key_name(p, s, (const char *)key.data, key.size, true);
-		pf_check(p, iid ? proto_number(out, VALUE_IID, iid)
-				: proto_text(out, VALUE_NAME, (const char *)key.data, key.size));
-		rc = put_launch_value(p, &c, out);
-		pf_check(p, proto_close(out, LAUNCH_ARG, opened));
-	}
-}
-
-void pf_launch_args(struct pf *p, struct pf_sequence *s, uint32_t event, struct buffer *out)
-{
-	const struct trace_batch *b = p->batch;
-	uint64_t present = trace_batch_present(b, event), left;
-
-	if (present & GRID)
-		put_dimensions(p, event, present, FIELD_GRID_X, LAUNCH_GRID, out);
-	if (present & BLOCK)
-		put_dimensions(p, event, present, FIELD_BLOCK_X, LAUNCH_BLOCK, out);
-	left = present & ~(OWN | GRID | BLOCK | BIT(FIELD_CPU)) & (BIT(FIELD_LIMIT) - 1);
-	for (; left; left &= left - 1) {
-		unsigned field = (unsigned)__builtin_ctzll(left);
-
-		put_launch_number(p, s, field, value_of(b, event, field), out);
-	}
-	if (present & BIT(FIELD_METADATA) && b->metadata)
-		put_launch_metadata(p, s, &b->metadata[event], out);
 }

@@ -108,18 +108,6 @@ static uint64_t arrow_id(struct pf *p, uint32_t event)
 	return name == 1 ? id : id ^ name * 0x9e3779b97f4a7c15u;
 }
 
-/* An arrow that arrives at the work that a call asked for: the correlation says it already. */
-static bool is_launch(const struct pf *p, uint32_t event)
-{
-	const struct trace_batch *b = p->batch;
-	const uint64_t *correlation = b->field[FIELD_CORRELATION], *flow = b->field[FIELD_FLOW];
-	const struct trace_track *track = trace_reader_track(p->reader, p->track);
-
-	return track && track->kind == TRACK_STREAM && b->phase[event] == PHASE_FLOW_IN && event > p->first &&
-	       correlation && flow && b->phase[event - 1] == PHASE_COMPLETE && b->time[event - 1] == b->time[event] &&
-	       trace_batch_present(b, event - 1) & BIT(FIELD_CORRELATION) && correlation[event - 1] == flow[event];
-}
-
 void pf_event(struct pf *p, struct pf_track *t, uint32_t event, int64_t ns)
 {
 	const struct trace_batch *b = p->batch;
@@ -131,8 +119,7 @@ void pf_event(struct pf *p, struct pf_track *t, uint32_t event, int64_t ns)
 		break;
 	case PHASE_FLOW_OUT:
 	case PHASE_FLOW_IN:
-		if (!is_launch(p, event))
-			pf_arrow(p, t, event, ns, arrow_id(p, event));
+		pf_arrow(p, t, event, ns, arrow_id(p, event));
 		break;
 	default:
 		if (b->kind[event] == EVENT_COUNTER)

@@ -11,7 +11,7 @@
 
 /* Fields of TracePacket and InternedData. */
 enum { PACKET_SNAPSHOT = 6, PACKET_SEQUENCE = 10, PACKET_INTERNED = 12, PACKET_FLAGS = 13, PACKET_DEFAULTS = 59 };
-enum { INTERN_CATEGORY = 1, INTERN_NAME = 2, INTERN_ARG = 3, INTERN_SOURCE = 4, INTERN_LAUNCH_ARG = 1001 };
+enum { INTERN_CATEGORY = 1, INTERN_NAME = 2, INTERN_ARG = 3, INTERN_SOURCE = 4 };
 
 /* ---- Sequences ------------------------------------------------------------------- */
 
@@ -212,20 +212,13 @@ void pf_say_kind(struct pf *p, struct pf_sequence *s, uint8_t kind)
 	pf_say(p, s, INTERN_CATEGORY, pf_category(kind), text, strlen(text));
 }
 
-static const char *argument_of(unsigned field, bool gpu)
-{
-	if (gpu && field == FIELD_REGISTERS)
-		return "registers_per_thread"; /* as Perfetto's own producers call it */
-	return event_field_name(field) ? event_field_name(field) : "unknown";
-}
-
-uint32_t pf_field_name(struct pf *p, struct pf_sequence *s, unsigned field, bool gpu)
+uint32_t pf_field_name(struct pf *p, struct pf_sequence *s, unsigned field)
 {
 	if (!(s->fields >> field & 1)) {
-		const char *text = argument_of(field, gpu);
+		const char *text = event_field_name(field) ? event_field_name(field) : "unknown";
 
 		s->fields |= (uint64_t)1 << field;
-		pf_say(p, s, gpu ? INTERN_LAUNCH_ARG : INTERN_ARG, PF_ARG_FIELD + field, text, strlen(text));
+		pf_say(p, s, INTERN_ARG, PF_ARG_FIELD + field, text, strlen(text));
 	}
 	return PF_ARG_FIELD + field;
 }
@@ -246,7 +239,7 @@ static void hash_text(const char *text, size_t size, uint64_t *ret_a, uint64_t *
 }
 
 /* 0: there are too many, it has to be written out.  Keys are told apart by 128 bits of hash. */
-uint32_t pf_key_name(struct pf *p, struct pf_sequence *s, const char *text, size_t size, bool gpu)
+uint32_t pf_key_name(struct pf *p, struct pf_sequence *s, const char *text, size_t size)
 {
 	uint64_t a, b, known;
 
@@ -259,7 +252,7 @@ uint32_t pf_key_name(struct pf *p, struct pf_sequence *s, const char *text, size
 		pf_check(p, pf_map_put(&p->args, a, b, known));
 	}
 	if (pf_bit_set(p, &s->keys, known - PF_ARG_KEY))
-		pf_say(p, s, gpu ? INTERN_LAUNCH_ARG : INTERN_ARG, known, text, size);
+		pf_say(p, s, INTERN_ARG, known, text, size);
 	return (uint32_t)known;
 }
 

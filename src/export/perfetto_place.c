@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/msgpack.h"
 #include "export/perfetto.h"
@@ -113,6 +114,7 @@ static void place_track(struct pf *p, uint32_t id)
 
 	t->id = id;
 	t->uuid = PF_UUID_FIRST + 2 * (uint64_t)id;
+	t->stream = track && track->kind == TRACK_STREAM;
 	if (process && track->kind == TRACK_PROCESS && !p->process_track[process->id]) {
 		p->process_track[process->id] = id + 1;
 		t->uuid = pf_process_uuid(process->id);
@@ -217,11 +219,17 @@ static int put_thread(struct pf *p, const struct trace_track *track, const struc
 	return rc | proto_close(out, TRACK_IS_THREAD, opened);
 }
 
-/* "GPU 0 stream 7": the importer finds device and stream in it. */
-static void stream_name(const struct pf *p, const struct trace_track *track, char *out, size_t size)
+/* "GPU 0 stream 7: uploads", where the importer finds device, stream and name; or without a name that says no more. */
+static void stream_name(const struct pf *p, const struct trace_track *track, const char *name, int length, char *out,
+			size_t size)
 {
-	snprintf(out, size, "GPU %u stream %llu", track->device >= 0 ? pf_gpu_number(p, (uint32_t)track->device) : 0,
-		 (unsigned long long)track->os_id);
+	int written =
+		snprintf(out, size, "GPU %u ", track->device >= 0 ? pf_gpu_number(p, (uint32_t)track->device) : 0);
+	char *number = out + written;
+
+	snprintf(number, size - (size_t)written, "stream %lld", (long long)track->os_id); /* -1: work of none */
+	if (length && strcmp(number, name) != 0)
+		snprintf(number + strlen(number), size - (size_t)written - strlen(number), ": %.*s", length, name);
 }
 
 /* What a track that is no thread and no process is called. */
@@ -233,7 +241,7 @@ static void track_name(const struct pf *p, const struct trace_track *track, char
 
 	switch (track->kind) {
 	case TRACK_STREAM:
-		stream_name(p, track, out, size);
+		stream_name(p, track, text, length, out, size);
 		break;
 	case TRACK_DEVICE:
 		snprintf(out, size, "GPU %u", track->device >= 0 ? pf_gpu_number(p, (uint32_t)track->device) : 0);
@@ -285,6 +293,8 @@ static int put_track(struct pf *p, const struct trace_track *track, const struct
 	rc |= proto_string(out, TRACK_NAME, name);
 	if (parent)
 		rc |= proto_number(out, TRACK_PARENT, parent);
+	if (track->kind == TRACK_STREAM)
+		rc |= proto_string(out, TRACK_MERGE_KEY, "inferscope.stream");
 	return rc | proto_number(out, TRACK_RANK, track->id) | proto_number(out, TRACK_MERGE, MERGE_NONE);
 }
 

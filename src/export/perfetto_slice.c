@@ -81,7 +81,7 @@ static void write_plain_begin(struct pf *p, struct pf_track *t, uint32_t event, 
 	uint16_t cpu = b->cpu[event];
 	uint32_t iid = cpu == EVENT_CPU_UNKNOWN     ? 0
 		       : s->fields >> FIELD_CPU & 1 ? PF_ARG_FIELD + FIELD_CPU
-						    : pf_field_name(p, s, FIELD_CPU, false);
+						    : pf_field_name(p, s, FIELD_CPU);
 	uint8_t *start, *body;
 
 	pf_intern(p, s, b->kind[event], b->name[event]);
@@ -123,7 +123,7 @@ static void make_begin(struct pf *p, struct pf_track *t, uint32_t event)
 	if (uuid)
 		pf_check(p, proto_number(&p->body, 11, uuid));
 	pf_args(p, t->seq, event, 0, &p->body);
-	pf_put_correlation(p, t, event, &p->body);
+	pf_put_launch(p, t, pf_launch_of(p, t, event), &p->body);
 }
 
 static void write_end(struct pf *p, struct pf_track *t, uint32_t event, int64_t ns)

@@ -17,6 +17,7 @@
 #define ITEMS_MAX ((size_t)1 << 17)    /* that wait on one track */
 #define WAITING_MAX ((size_t)96 << 20) /* bytes of all of them */
 #define ARROWS_MAX 16u                 /* of one slice; more are instants */
+#define CALLS_MAX 16                   /* slices that are looked at for a call inside another */
 #define PACKET_EVENT 11
 #define END_SIZE 32
 
@@ -125,10 +126,18 @@ static bool goes_on(const struct pf_item *arrows, size_t count, const struct pf_
 	return false;
 }
 
-static void put_arrows(struct pf *p, const struct pf_item *arrows, size_t count, struct buffer *out)
+/* One that arrives at the work that a call asked for: the correlation says it already. */
+static bool is_launch(const struct pf_item *arrow, struct pf_launch launch)
+{
+	return arrow->arrives && launch.work && launch.correlation && arrow->number == launch.correlation;
+}
+
+/* launch: of the slice that they are at. */
+static void put_arrows(struct pf *p, const struct pf_item *arrows, size_t count, struct pf_launch launch,
+		       struct buffer *out)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!arrows[i].arrives || !goes_on(arrows, count, &arrows[i]))
+		if (!is_launch(&arrows[i], launch) && (!arrows[i].arrives || !goes_on(arrows, count, &arrows[i])))
 			pf_check(p, proto_fixed64(out, arrows[i].arrives ? EVENT_ENDING_FLOW_IDS : EVENT_FLOW_IDS,
 						  arrows[i].id));
 }
@@ -143,8 +152,19 @@ static void write_arrow(struct pf *p, struct pf_track *t, const struct pf_item *
 			    buffer_append(&p->body, t->bodies.data + item->body, item->size));
 	if (uuid)
 		pf_check(p, proto_number(&p->body, 11, uuid));
-	put_arrows(p, item, 1, &p->body);
+	put_arrows(p, item, 1, (struct pf_launch){ 0 }, &p->body);
 	pf_packet_at(p, t->seq, item->begin, PACKET_EVENT, p->body.data, p->body.size);
+}
+
+/* A call of the runtime and that of the driver inside it, which asked for the work, have the same correlation. */
+static bool has_inner_call(const struct pf_track *t, const struct pf_item *item)
+{
+	const struct pf_item *end = t->items + t->item_count, *last = end - item > CALLS_MAX ? item + CALLS_MAX : end;
+
+	for (const struct pf_item *inner = item + 1; inner < last && inner->begin < item->end; inner++)
+		if (!inner->arrow && inner->launch.correlation == item->launch.correlation)
+			return true;
+	return false;
 }
 
 static size_t arrows_at(const struct pf_track *t, size_t first, size_t end, int64_t ns)
@@ -182,7 +202,9 @@ static void write_item(struct pf *p, struct pf_track *t, const struct pf_item *i
 		pf_check(p, proto_number(&p->body, 11, uuid));
 	if (!lane)
 		pf_arg_number(p, t->seq, "duration_ns", (double)(item->end - item->begin), &p->body);
-	put_arrows(p, item + 1, arrows, &p->body);
+	put_arrows(p, item + 1, arrows, item->launch, &p->body);
+	if (item->launch.correlation && (item->launch.work || !has_inner_call(t, item)))
+		pf_put_launch(p, t, item->launch, &p->body);
 	pf_packet_at(p, t->seq, item->begin, PACKET_EVENT, p->body.data, p->body.size);
 	if (lane) {
 		lane->floor = item->begin;
@@ -271,8 +293,6 @@ void pf_track_release(struct pf_track *t)
 	buffer_release(&t->saved);
 	if (t->seq && !t->seq->shared)
 		pf_sequence_free(t->seq);
-	if (t->gpu && !t->gpu->shared)
-		pf_sequence_free(t->gpu);
 }
 
 /* ---- Coming in ------------------------------------------------------------------------------ */
@@ -297,7 +317,7 @@ static void add(struct pf *p, struct pf_track *t, struct pf_item item, const str
 void pf_whole(struct pf *p, struct pf_track *t, uint32_t event, int64_t begin, int64_t end)
 {
 	const struct trace_batch *b = p->batch;
-	struct pf_item item = { .begin = begin, .end = end > begin ? end : begin };
+	struct pf_item item = { .begin = begin, .end = end > begin ? end : begin, .launch = pf_launch_of(p, t, event) };
 
 	buffer_clear(&p->body);
 	pf_intern(p, t->seq, b->kind[event], b->name[event]);
@@ -306,16 +326,18 @@ void pf_whole(struct pf *p, struct pf_track *t, uint32_t event, int64_t begin, i
 	if (pf_bit(&t->seq->functions, b->name[event]))
 		pf_check(p, proto_number(&p->body, 34, b->name[event]));
 	pf_args(p, t->seq, event, 0, &p->body);
-	pf_put_correlation(p, t, event, &p->body);
 	add(p, t, item, &p->body);
 }
 
 void pf_arrow(struct pf *p, struct pf_track *t, uint32_t event, int64_t ns, uint64_t id)
 {
 	const struct trace_batch *b = p->batch;
-	struct pf_item item = {
-		.begin = ns, .end = ns, .id = id, .arrow = true, .arrives = b->phase[event] == PHASE_FLOW_IN
-	};
+	struct pf_item item = { .begin = ns,
+				.end = ns,
+				.id = id,
+				.arrow = true,
+				.arrives = b->phase[event] == PHASE_FLOW_IN,
+				.number = b->field[FIELD_FLOW] ? b->field[FIELD_FLOW][event] : 0 };
 
 	buffer_clear(&p->body);
 	pf_intern(p, t->seq, EVENT_FLOW, b->name[event]);

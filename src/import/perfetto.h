@@ -149,7 +149,10 @@ struct perfetto_track {
 	struct stored_text name, unit;
 	uint32_t name_number; /* in the output; OUTPUT_NONE until asked for */
 	uint32_t output, counter_output;
-	bool beside; /* has slices of the track above that are not inside each other: our own export */
+	/* of our own exports */
+	bool beside; /* has slices of the track above that are not inside each other */
+	bool stream; /* of a device; its name says which, and what it is called */
+	bool named;  /* that name is in the output */
 	/* counters */
 	int64_t multiplier;
 	bool incremental, unit_said;
@@ -295,6 +298,10 @@ uint32_t track_output_process(struct perfetto *p, uint32_t track); /* OUTPUT_NON
 uint32_t track_process(struct perfetto *p, uint64_t machine, uint64_t pid);
 uint32_t track_global(struct perfetto *p, uint64_t machine); /* the process of tracks that belong to none */
 uint32_t track_thread(struct perfetto *p, uint64_t machine, uint64_t pid, uint64_t tid);
+/* Device and stream of what our own export has for a stream, or beside one. */
+bool track_our_stream(struct perfetto *p, uint32_t track, uint32_t *ret_device, uint64_t *ret_stream);
+/* What that stream is called there: its name in the output, once. */
+void track_name_stream(struct perfetto *p, uint32_t track, uint32_t stream);
 /* Device and stream that the names of the track and its parents tell, such as "GPU 0 / stream 7". */
 bool track_stream(struct perfetto *p, uint32_t track, uint32_t *ret_device, uint64_t *ret_stream);
 int perfetto_store(struct perfetto *p, struct text text, struct stored_text *ret);
@@ -341,7 +348,6 @@ uint8_t kind_of_category(struct text category);
 /* Sets the kind of the event to what its category and name say. */
 void kind_set(struct perfetto_event *pe, uint8_t kind, struct text name);
 uint8_t kind_of_stage(struct text stage, struct text name); /* of work on a GPU */
-uint8_t kind_of_our_stage(struct text stage); /* as our own export calls them; EVENT_NONE: it is none of these */
 bool kind_on_device(uint8_t kind);                          /* also before kind_set() */
 /* The number behind a word: 7 in "Stream #7", whatever the case of letters. */
 bool text_number_after(struct text text, const char *word, uint64_t *ret);

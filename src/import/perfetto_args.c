@@ -345,13 +345,15 @@ static bool is_field(uint8_t kind, uint32_t meaning)
 	return meaning < MEANING_DEVICE;
 }
 
-/* In our own export an argument of the host that is no natural number was no field, whatever it is called. */
-static bool may_be_field(const struct perfetto *p, uint8_t kind, uint32_t meaning, struct cursor c)
+/* In our own export an argument that is no natural number was no field, whatever it is called, nor was a place. */
+static bool may_be_field(const struct perfetto *p, uint32_t meaning, struct cursor c)
 {
 	struct pb_field f;
 
-	if (!p->ours || kind_on_device(kind) || meaning == FIELD_CPU || meaning == FIELD_CORRELATION || meaning == FIELD_OPERATOR)
+	if (!p->ours || meaning == FIELD_CPU || meaning == FIELD_CORRELATION || meaning == FIELD_OPERATOR)
 		return true;
+	if (meaning >= MEANING_DEVICE)
+		return false;
 	while (pb_next(&c, &f) > 0)
 		if (f.number == ANNOTATION_UINT || f.number == ANNOTATION_POINTER)
 			return true;
@@ -367,9 +369,9 @@ int args_annotation(struct perfetto *p, const struct sequence *s, struct cursor 
 	bool kept = kind_on_device(kind) && meaning >= MEANING_COLLECTIVE;
 	int rc;
 
-	if (is_field(kind, meaning) && may_be_field(p, kind, meaning, c) && set_field(pe, meaning, c))
+	if (is_field(kind, meaning) && may_be_field(p, meaning, c) && set_field(pe, meaning, c))
 		return 0;
-	if (kind == EVENT_GPU_KERNEL && meaning == MEANING_COLLECTIVE)
+	if (!p->ours && kind == EVENT_GPU_KERNEL && meaning == MEANING_COLLECTIVE)
 		pe->e.kind = EVENT_COLLECTIVE;
 	if ((p->lean && !kept) || p->args.size >= ARGS_MAX)
 		return 0;

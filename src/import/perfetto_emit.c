@@ -43,7 +43,7 @@ static int out(struct perfetto *p, const struct import_event *e)
 
 static uint32_t place_of(struct perfetto *p, const struct sort_record *r)
 {
-	uint32_t process, device;
+	uint32_t process, device, stream;
 
 	if (!r->on_stream)
 		return r->direct    ? r->track
@@ -51,7 +51,10 @@ static uint32_t place_of(struct perfetto *p, const struct sort_record *r)
 				    : track_output(p, r->track);
 	process = r->direct ? OUTPUT_NONE : track_output_process(p, r->track);
 	device = output_device(p->o, r->device);
-	return device == OUTPUT_NONE ? OUTPUT_NONE : output_stream(p->o, device, process, r->stream);
+	stream = device == OUTPUT_NONE ? OUTPUT_NONE : output_stream(p->o, device, process, r->stream);
+	if (!r->direct)
+		track_name_stream(p, r->track, stream);
+	return stream;
 }
 
 /* ---- Slices that wait for their end ------------------------------------------- */

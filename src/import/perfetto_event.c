@@ -359,9 +359,13 @@ static uint32_t name_of(struct perfetto *p, const struct packet *packet, const s
 	return t->has_name ? output_string(p->o, t->name.data, t->name.size) : 0;
 }
 
-/* Work of a device goes to its stream, if that can be told. */
+/* Work of a device goes to its stream, if that can be told; so does all on the track of a stream of our own export. */
 static void find_stream(struct perfetto *p, uint8_t kind, struct perfetto_event *pe)
 {
+	if (!pe->direct && track_our_stream(p, pe->e.track, &pe->device, &pe->stream)) {
+		pe->has_stream = true;
+		return;
+	}
 	if (!kind_on_device(kind) && kind != KIND_ARROW) {
 		pe->has_stream = false;
 		return;
@@ -509,7 +513,8 @@ static int legacy_bind(struct perfetto *p, const struct perfetto_event *pe, cons
 {
 	static const uint8_t actions[] = { 0, SORT_FLOW_END, SORT_FLOW_START, SORT_FLOW_STEP };
 
-	if (!l->has_bind || l->direction < LEGACY_FLOW_IN || l->direction > LEGACY_FLOW_BOTH)
+	/* In our own export these are launches, which the correlation says. */
+	if (p->ours || !l->has_bind || l->direction < LEGACY_FLOW_IN || l->direction > LEGACY_FLOW_BOTH)
 		return 0;
 	return add_flow(p, pe, (enum sort_action)actions[l->direction], l->bind_id);
 }

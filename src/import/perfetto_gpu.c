@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "trace/writer.h"
 
 #define SPECIFICATIONS_MAX 4096u
 #define DEVICES_MAX 256u
@@ -324,7 +325,7 @@ static int read_args(struct perfetto *p, const struct sequence *s, const struct 
 			rc = extra_data(p, pb_message(&f), pe);
 	if (rc == 0 && g->launch.data)
 		rc = read_launch(p, s, pb_message(&g->launch), pe);
-	if (rc == 0 && g->name.data != g->stage.data && !kind_of_our_stage(g->stage))
+	if (rc == 0 && g->name.data != g->stage.data)
 		rc = args_text(p, "stage", g->stage);
 	if (rc == 0 && g->has_submission)
 		rc = args_number(p, "submission_id", g->submission);
@@ -369,28 +370,60 @@ int gpu_render_stage(struct perfetto *p, const struct packet *packet, struct cur
 	return sort_add(p, &pe);
 }
 
+/* A property of a device: its kind, as our own export says it; 0: another one. */
+static unsigned kind_of_property(struct cursor c)
+{
+	static const char our_kind[] = "inferscope.kind";
+	bool is_kind = false;
+	unsigned kind = 0;
+	struct pb_field f;
+
+	while (pb_next(&c, &f) > 0) {
+		struct text text = pb_text(&f);
+
+		if (f.number == 1)
+			is_kind = text.size == sizeof our_kind - 1 && memcmp(text.data, our_kind, text.size) == 0;
+		for (unsigned i = 1; f.number == 2 && trace_device_kind_name(i); i++)
+			if (strlen(trace_device_kind_name(i)) == text.size &&
+			    memcmp(trace_device_kind_name(i), text.data, text.size) == 0)
+				kind = i;
+	}
+	return is_kind ? kind : 0;
+}
+
+static int describe_device(struct perfetto *p, uint64_t number, struct cursor c)
+{
+	struct text name = { "", 0 };
+	unsigned kind = 0;
+	uint32_t device;
+	struct pb_field f;
+	int rc;
+
+	while ((rc = pb_next(&c, &f)) > 0) {
+		if (f.number == 1)
+			name = pb_text(&f);
+		else if (f.number == 6 && !kind)
+			kind = kind_of_property(pb_message(&f));
+	}
+	device = rc ? OUTPUT_NONE : output_device(p->o, number);
+	if (device != OUTPUT_NONE && (name.size || kind))
+		output_device_describe(p->o, device, kind, name.data, name.size, NULL, 0);
+	return rc;
+}
+
 /* GpuInfo: the names of the devices, by their numbers. */
 int gpu_info(struct perfetto *p, struct cursor c)
 {
 	uint64_t number = 0;
-	struct pb_field f, g;
+	struct pb_field f;
 	int rc;
 
 	while ((rc = pb_next(&c, &f)) > 0) {
-		struct cursor inner = pb_message(&f);
-		struct text name = { "", 0 };
-		uint32_t device;
-
 		if (f.number != 1 || number >= DEVICES_MAX)
 			continue;
-		while ((rc = pb_next(&inner, &g)) > 0)
-			if (g.number == 1)
-				name = pb_text(&g);
+		rc = describe_device(p, number++, pb_message(&f));
 		if (rc)
 			return rc;
-		device = output_device(p->o, number++);
-		if (device != OUTPUT_NONE && name.size)
-			output_device_describe(p->o, device, 0, name.data, name.size, NULL, 0);
 	}
 	return rc;
 }

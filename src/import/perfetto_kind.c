@@ -94,23 +94,8 @@ void kind_set(struct perfetto_event *pe, uint8_t kind, struct text name)
 		pe->e.kind = kind == EVENT_NONE || kind == KIND_DEVICE_SCOPE || kind == KIND_ARROW ? EVENT_SCOPE : kind;
 }
 
-uint8_t kind_of_our_stage(struct text stage)
-{
-	char name[KIND_NAME_MAX];
-	unsigned kind;
-
-	if (stage.size == 0 || stage.size >= sizeof name)
-		return EVENT_NONE;
-	memcpy(name, stage.data, stage.size);
-	name[stage.size] = '\0';
-	kind = event_kind_from_name(name);
-	return kind < EVENT_FLOW ? (uint8_t)kind : EVENT_NONE;
-}
-
 uint8_t kind_of_stage(struct text stage, struct text name)
 {
-	if (kind_of_our_stage(stage))
-		return kind_of_our_stage(stage);
 	if (holds(stage, "memset") || holds(name, "memset"))
 		return EVENT_MEMSET;
 	if (holds(stage, "memcpy") || holds(stage, "copy") || holds(name, "memcpy"))
@@ -132,8 +117,10 @@ bool text_number_after(struct text text, const char *word, uint64_t *ret)
 			continue;
 		while (at < text.size && strchr(" #:_-", text.data[at]) && text.data[at])
 			at++;
-		for (; at < text.size && text.data[at] >= '0' && text.data[at] <= '9' && digits < 18; at++, digits++)
-			value = value * 10 + (uint64_t)(text.data[at] - '0');
+		for (; at < text.size && text.data[at] >= '0' && text.data[at] <= '9'; at++, digits++)
+			if (__builtin_mul_overflow(value, 10, &value) ||
+			    __builtin_add_overflow(value, (uint64_t)(text.data[at] - '0'), &value))
+				return false;
 		if (digits) {
 			*ret = value;
 			return true;

@@ -16,6 +16,7 @@
 #define TRACKS_MAX 500000u
 #define COMMAND_MAX 4096u
 #define BESIDE "inferscope.beside" /* in our own exports, see perfetto_track.beside */
+#define STREAM "inferscope.stream" /* and perfetto_track.stream */
 
 int perfetto_store(struct perfetto *p, struct text text, struct stored_text *ret)
 {
@@ -534,6 +535,7 @@ int track_descriptor(struct perfetto *p, uint64_t machine, struct cursor c)
 	t = &p->tracks[at];
 	t->parent = fields.parent;
 	t->beside = text_is(fields.merge_key, BESIDE);
+	t->stream = text_is(fields.merge_key, STREAM);
 	if (fields.thread.data)
 		rc = describe_thread(p, t, machine, &fields);
 	else if (fields.process.data)
@@ -677,6 +679,55 @@ uint32_t track_counter_output(struct perfetto *p, uint32_t track)
 	if (output_map_add(&p->counter_map, place, name, track))
 		return OUTPUT_NONE;
 	return t->counter_output = place;
+}
+
+static struct perfetto_track *stream_of(struct perfetto *p, uint32_t track)
+{
+	struct perfetto_track *t = &p->tracks[track];
+
+	if (t->beside)
+		t = parent_of(p, t);
+	return t && t->stream ? t : NULL;
+}
+
+/* "GPU 0 stream 7", and what is behind it: ": uploads". */
+static struct text split_stream_name(struct text *name)
+{
+	const char *own = memmem(name->data, name->size, ": ", 2);
+	size_t size = own ? (size_t)(own - name->data) : name->size;
+	struct text rest = own ? (struct text){ own + 2, name->size - size - 2 } : (struct text){ "", 0 };
+
+	name->size = size;
+	return rest;
+}
+
+void track_name_stream(struct perfetto *p, uint32_t track, uint32_t stream)
+{
+	struct perfetto_track *t = stream_of(p, track);
+	struct text name, own;
+
+	if (!t || t->named || stream == OUTPUT_NONE)
+		return;
+	t->named = true;
+	name = perfetto_stored(p, t->name);
+	own = split_stream_name(&name);
+	if (own.size)
+		output_track_name(p->o, stream, own.data, own.size);
+}
+
+bool track_our_stream(struct perfetto *p, uint32_t track, uint32_t *ret_device, uint64_t *ret_stream)
+{
+	struct perfetto_track *t = stream_of(p, track);
+	struct text name = t ? perfetto_stored(p, t->name) : (struct text){ "", 0 };
+	uint64_t device, stream;
+
+	(void)split_stream_name(&name);
+	if (!t || !text_number_after(name, "GPU", &device) || !text_number_after(name, "stream", &stream) ||
+	    device > UINT32_MAX)
+		return false;
+	*ret_device = (uint32_t)device;
+	*ret_stream = memmem(name.data, name.size, "stream -", 8) ? -stream : stream; /* -1: work of no stream */
+	return true;
 }
 
 bool track_stream(struct perfetto *p, uint32_t track, uint32_t *ret_device, uint64_t *ret_stream)

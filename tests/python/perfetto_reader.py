@@ -11,36 +11,9 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 CLEARED, NEEDS = 1, 2
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
-LAUNCH_ARG = 1001  # GpuInternedData.compute_arg_names, an extension
-GPU_CORRELATION = 3000
+BIND = {1: "in", 2: "out"}  # directions of an arrow that a slice is bound to
 
-Slice = namedtuple("Slice", "track name category begin end args flows correlation")
-Stage = namedtuple("Stage", "gpu queue stage name begin duration event args grid block")
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value, shift, at = value | (byte & 127) << shift, shift + 7, at + 1
-        if byte < 128:
-            return value, at
-
-
-def fields(data):
-    """Number and value of every field, for those that the classes do not know."""
-    at = 0
-    while at < len(data):
-        tag, at = varint(data, at)
-        if tag & 7 == 0:
-            value, at = varint(data, at)
-        elif tag & 7 == 2:
-            size, at = varint(data, at)
-            value, at = data[at:at + size], at + size
-        else:
-            size = 8 if tag & 7 == 1 else 4
-            value, at = data[at:at + size], at + size
-        yield tag >> 3, value
+Slice = namedtuple("Slice", "track name category begin end args flows bound")
 
 
 class Sequence:
@@ -53,7 +26,7 @@ class Sequence:
 
 class Perfetto:
     def __init__(self, data):
-        self.tracks, self.slices, self.instants, self.counters, self.stages, self.ranges = {}, [], [], [], [], []
+        self.tracks, self.slices, self.instants, self.counters, self.ranges = {}, [], [], [], []
         self.packets, self.info, self.system, self.snapshots = 0, None, None, []
         self.raw, self.sequences, events = data, defaultdict(Sequence), []
         trace = pb.Trace.FromString(data)
@@ -105,23 +78,15 @@ class Perfetto:
 
     @staticmethod
     def _intern(s, data):
-        for table in ("event_names", "event_categories", "debug_annotation_names", "gpu_specifications", "graphics_contexts",
-                      "source_locations"):
+        for table in ("event_names", "event_categories", "debug_annotation_names", "source_locations"):
             for entry in getattr(data, table):
-                s.names[table, entry.iid] = entry if table in ("graphics_contexts", "source_locations") else entry.name
-        for number, value in fields(data.SerializeToString()):
-            if number == LAUNCH_ARG:
-                entry = dict(fields(value))
-                s.names[LAUNCH_ARG, entry[1]] = entry[2].decode()
+                s.names[table, entry.iid] = entry if table == "source_locations" else entry.name
 
     # ---- Events ----
 
     def _pair(self, events):
         stacks = defaultdict(list)
         for time, s, packet in events:
-            if packet.HasField("gpu_render_stage_event"):
-                self.stages.append(self._stage(s, packet.gpu_render_stage_event, time))
-                continue
             event = packet.track_event
             track = event.track_uuid or s.track
             assert track in self.tracks
@@ -143,23 +108,13 @@ class Perfetto:
 
     def _slice(self, track, begin, s, event, end, more):
         flows = {"out": list(event.flow_ids), "in": list(event.terminating_flow_ids)}
-        correlation = [dict(fields(value))[1] for number, value in fields(event.SerializeToString()) if number == GPU_CORRELATION]
+        bound = [(BIND[event.legacy_event.flow_direction], event.legacy_event.bind_id)] if event.HasField("legacy_event") else []
         args = {**self._args(s, event), **more}
         if event.source_location_iid:
             source = s.name("source_locations", event.source_location_iid)
             args["source"] = (source.file_name, source.function_name, source.line_number)
         name, category = self._name(s, event), self._category(s, event)
-        self.slices.append(Slice(self.place(track), name, category, begin, end, args, flows, correlation))
-
-    def _stage(self, s, event, time):
-        args = {}
-        for arg in event.launch.args:
-            kind = next(k for k in ("int_value", "uint_value", "double_value", "string_value") if arg.HasField(k))
-            args[s.name(LAUNCH_ARG, arg.name_iid)] = getattr(arg, kind)
-        grid, block = event.launch.grid_size, event.launch.workgroup_size
-        return Stage(event.gpu_id, s.name("gpu_specifications", event.hw_queue_iid), s.name("gpu_specifications", event.stage_iid),
-                     s.name("event_names", event.name_iid) if event.name_iid else "", time, event.duration, event.event_id, args,
-                     (grid.x, grid.y, grid.z), (block.x, block.y, block.z))
+        self.slices.append(Slice(self.place(track), name, category, begin, end, args, flows, bound))
 
     @staticmethod
     def _name(s, event):

@@ -5,6 +5,7 @@ What does not is listed in docs/export.md, and here.
 """
 
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -16,6 +17,7 @@ import pytest
 from analysis import SHARED, shared
 from made_trace import Made
 from recording import INFERSCOPE, PATIENCE
+from trace_processor import ERRORS, TraceProcessor
 
 pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
 import perfetto_reader  # noqa: E402
@@ -86,15 +88,21 @@ def assert_same(before, after):
 
 def assert_decodes(before, trace):
     """Perfetto's own classes see the same slices, at the same times."""
-    host, device = Counter(), Counter()
-    for _, name, start, end, place, _ in before.slices.elements():
-        if "stream_id" in dict(place):
-            device[name, int(start * 1000), int((end - start) * 1000)] += 1
-        elif end is not None:
-            host[name, int(start * 1000), int(end * 1000)] += 1
-    origin = min([s.begin for s in trace.slices] + [s.begin for s in trace.stages] + [i[3] for i in trace.instants])
-    assert Counter((s.name or None, s.begin - origin, s.end - origin) for s in trace.slices if s.end is not None) == host
-    assert Counter((s.name or None, s.begin - origin, s.duration) for s in trace.stages) == device
+    expected = Counter((name, stream_of(place), int(start * 1000), int(end * 1000))
+                       for _, name, start, end, place, _ in before.slices.elements() if end is not None)
+    origin = min([s.begin for s in trace.slices] + [i[3] for i in trace.instants])
+    assert Counter((s.name or None, stream_of_track(s.track), s.begin - origin, s.end - origin)
+                   for s in trace.slices if s.end is not None) == expected
+
+
+def stream_of(place):
+    stream = dict(place).get("stream_id")
+    return stream - (1 << 64) if stream is not None and stream >> 63 else stream  # -1: of no stream
+
+
+def stream_of_track(track):
+    stream = re.match(r"GPU \d+ stream (-?\d+)", track[2])
+    return int(stream[1]) if stream else None
 
 
 def round_trip(folder, *sources):
@@ -127,8 +135,9 @@ def test_ranks(tmp_path):
     trace = perfetto_reader.read(path)
     labels = {label for track in trace.tracks.values() for label in track.process.process_labels}
     assert {f"rank {rank}" for rank in range(8)} <= labels
-    assert {stage.gpu for stage in trace.stages} == set(range(8))
-    assert len({(s.gpu, s.event) for s in trace.stages}) == len({s.event for s in trace.stages})  # numbers of no two ranks meet
+    launches = {(s.track[2].split()[1], *s.bound[0]) for s in trace.slices if s.bound and s.track[2].startswith("GPU ")}
+    assert {gpu for gpu, *_ in launches} == set("01234567")
+    assert len({number for *_, number in launches}) == len(launches)  # numbers of no two ranks meet
 
 
 # ---- Made ones ----------------------------------------------------------------------------------
@@ -162,15 +171,14 @@ def test_made(tmp_path):
     assert outer.args["nothing"] is None and outer.args["map"] == {} and outer.category == "cpu_op"
     assert slices["crosses"].track == (100, 1, "beside (1)") and slices["inner"].track == outer.track == (100, 1, "")
     assert slices["inner"].flows["out"] == slices["crosses"].flows["in"] and len(slices["crosses"].flows["in"]) == 1
-    stages = {s.name: s for s in trace.stages}
-    first, other = stages["first"], stages["overlapping"]
-    assert (first.grid, first.block, first.stage) == ((4, 2, 1), (128, 1, 1), "gpu_kernel")
-    assert first.args["registers_per_thread"] == 32 and first.args["shared_memory"] == 1024
-    assert first.args["est. achieved occupancy %"] == 37.5 and first.args["device"] == 0 and first.args["stream"] == 7
-    assert first.begin < other.begin < first.begin + first.duration  # they overlap, and both are there
-    assert stages["memset_is_its_name"].stage == "gpu_kernel"
-    calls = [s for s in trace.slices if s.correlation]
-    assert sorted(c.correlation[0] for c in calls) == sorted(s.event for s in trace.stages)
+    first, other = slices["first"], slices["overlapping"]
+    assert first.category == slices["memset_is_its_name"].category == "gpu_kernel" and first.track == (100, None, "GPU 0 stream 7")
+    assert [first.args[f"{what}_{axis}"] for what in ("grid", "block") for axis in "xyz"] == [4, 2, 1, 128, 1, 1]
+    assert first.args["registers"] == 32 and first.args["shared_memory"] == 1024 and first.args["est. achieved occupancy %"] == 37.5
+    assert first.begin < other.begin < first.end < other.end and other.track[2] == "GPU 0 stream 7/beside (1)"
+    calls = {s.args["correlation"]: s.bound[0][1] for s in trace.slices if s.name.startswith("cuda")}
+    work = {s.args["correlation"]: s.bound[0][1] for s in trace.slices if s.track[2].startswith("GPU ")}
+    assert calls == work and len(set(work.values())) == 4
     assert [value for _, _, value in trace.counters] == [0.5]
     assert trace.info.gpus[0].name == "Made GPU"
     assert [(i[1], i[4]) for i in trace.instants if i[1] == "mark"] == [("mark", {"why": "because"})]
@@ -196,7 +204,7 @@ def test_selection(tmp_path):
 
     def names(*options):
         trace = perfetto_reader.read(exported(first, *options))
-        return sorted([s.name for s in trace.slices] + [s.name for s in trace.stages])
+        return sorted(s.name for s in trace.slices)
 
     assert names("--name", "o*") == ["outer", "overlapping"]
     assert names("--kind", "gpu_kernel") == ["first", "memset_is_its_name", "overlapping"]
@@ -226,6 +234,80 @@ def test_many_threads(tmp_path):
     source.write_text(json.dumps(events))
     trace = perfetto_reader.read(round_trip(tmp_path, source))
     assert len(trace.sequences) == 4096 and len({s.track for s in trace.slices}) == 5000
+
+
+# ---- In Perfetto itself ---------------------------------------------------------------------------
+
+PLACE = "CASE WHEN stream IS NULL THEN thread & 0xffffffff ELSE 'GPU ' || device || ' stream ' || stream END"
+OURS = {
+    "slices": f"""SELECT coalesce(name, ''), ts, dur, {PLACE} FROM slices WHERE NOT unfinished
+                  UNION ALL SELECT coalesce(i.name, ''), ts, 0, {PLACE.replace('device', 't.device')}
+                  FROM instants i JOIN tracks t ON t.id = i.track""",
+    "arrows": """SELECT a.name, a.ts, b.name, b.ts FROM flows f JOIN slices a ON a.id = f.source JOIN slices b ON b.id = f.target
+                 UNION ALL SELECT a.name, a.ts, b.name, b.ts FROM slices b JOIN slices a ON a.id = b.launch""",
+    "counters": "SELECT name, ts, value FROM counters",
+    "processes": "SELECT coalesce(name, '') FROM processes",
+}
+START = "(SELECT ts FROM slice WHERE category = 'inferscope.trace')"
+THEIRS = {
+    "slices": f"""SELECT coalesce(s.name, ''), s.ts - {START}, s.dur, CASE WHEN t.name GLOB 'GPU * stream *' THEN t.name
+                         WHEN u.name GLOB 'GPU * stream *' THEN u.name ELSE tid & 0xffffffff END
+                  FROM slice s JOIN track t ON t.id = s.track_id LEFT JOIN track u ON u.id = t.parent_id
+                  LEFT JOIN thread_track h ON h.id = t.id LEFT JOIN thread USING (utid)
+                  WHERE coalesce(s.category, '') <> 'inferscope.trace' AND s.dur >= 0""",
+    "arrows": f"""SELECT a.name, a.ts - {START}, b.name, b.ts - {START}
+                  FROM flow JOIN slice a ON a.id = slice_out JOIN slice b ON b.id = slice_in""",
+    "counters": f"SELECT t.name, ts - {START}, value FROM counter c JOIN counter_track t ON t.id = c.track_id",
+    "processes": "SELECT coalesce(name, '') FROM process WHERE upid > 0",
+}
+
+
+def in_perfetto(folder, trace, *queries):
+    """Its own importer has nothing to complain about, and has what `inferscope query` has; and answers to more queries."""
+    processor, path = TraceProcessor.need(), exported(trace)
+    errors, *answers = processor.ask(path, ERRORS, *THEIRS.values(), *queries, scratch=folder)
+    assert errors == []
+    for (table, query), rows in zip(OURS.items(), answers):
+        ours = Counter(tuple(row.values()) for row in json.loads(inferscope("query", "--format", "json", trace, query).stdout))
+        theirs = Counter((*name, place.partition(": ")[0]) if isinstance(place, str) else (*name, place) for *name, place in rows)
+        assert list((ours - theirs).items())[:3] == [] and list((theirs - ours).items())[:3] == [], table
+    return answers[len(THEIRS):]
+
+
+def test_in_perfetto(tmp_path):
+    """Two processes, one of them with the number 0; arrows between operators, and from a graph to all of its kernels."""
+    trace = made()
+    graph = trace.call("cudaGraphLaunch", 200, 10)
+    trace.call("cuGraphLaunch", 202, 6, graph)  # of the driver, inside it: the arrows leave there
+    for i in range(3):
+        trace.device("kernel", f"node {i}", 215 + 10 * i, 8, graph)
+    trace.add(ph="s", cat="ac2g", name="ac2g", id=1, pid=100, tid=1, ts=20)  # says the same as the correlation
+    trace.add(ph="f", cat="ac2g", name="ac2g", id=1, pid=0, tid=7, ts=30.125, bp="e")
+    trace.device("cuda_sync", "Event Sync", 216, 2, trace.call("cudaEventSynchronize", 212, 8), stream=-1)
+    trace.add(ph="M", name="thread_name", pid=0, tid=7, args={"name": "uploads"})
+    trace.add(ph="X", cat="gpu_user_annotation", name="step", pid=0, tid=7, ts=214, dur=40, args={"device": 0, "stream": 7})
+    trace.add(ph="M", name="process_name", pid=0, args={"name": "launcher"})
+    trace.add(ph="X", cat="cpu_op", name="spawn", pid=0, tid=0, ts=5, dur=2)
+    first = imported(tmp_path / "first.sbt", trace.save(tmp_path / "made.json"))
+    tracks, args, pids = in_perfetto(
+        tmp_path, first, "SELECT t.name, count(*) FROM slice s JOIN track t ON t.id = track_id WHERE t.name <> 'InferScope' GROUP BY 1",
+        "SELECT key, display_value FROM slice JOIN args USING (arg_set_id) WHERE name = 'first'",
+        "SELECT pid FROM process WHERE upid > 0 ORDER BY 1")
+    assert tracks == [("GPU 0 stream -1: any stream", 1), ("GPU 0 stream 7: uploads", 7), ("beside (1)", 2)]
+    assert {("debug.grid_x", "4"), ("debug.block_x", "128"), ("debug.registers", "32")} <= set(args)
+    assert pids == [(100,), (1073741825,)]
+    second = imported(tmp_path / "second.sbt", tmp_path / "first.pftrace")
+    assert_same(Rows(first), Rows(second))
+    for query in ("SELECT process, name FROM processes WHERE name <> 'Global tracks' ORDER BY 1",
+                  "SELECT device, stream, coalesce(name, '') FROM tracks WHERE kind = 'stream' ORDER BY 2",
+                  "SELECT device, kind, name FROM devices"):
+        before, after = (inferscope("query", "--format", "json", path, query).stdout for path in (first, second))
+        assert before == after, query
+
+
+@pytest.mark.parametrize("name", ["kineto/mi-vllm-decode-graph.json.gz", "kineto/h100-nsfw.json.gz", "nsys/mfu-2gpu-after.sqlite.gz"])
+def test_a_real_one_in_perfetto(name, tmp_path):
+    in_perfetto(tmp_path, imported(tmp_path / "first.sbt", shared(name)))
 
 
 # ---- Recordings -----------------------------------------------------------------------------------

@@ -88,6 +88,8 @@ struct decoded {
 		char name[64];
 	} tracks[TEXTS];
 	size_t track_count, beside;
+	uint64_t arrows[TEXTS];
+	size_t arrow_count;
 };
 
 static int keep(void *arg, const void *data, size_t size)
@@ -155,11 +157,25 @@ static const char *track_called(const struct decoded *d, uint64_t uuid)
 	return "";
 }
 
+/* Of the order in which they were seen. */
+static size_t arrow_number(struct decoded *d, uint64_t id)
+{
+	size_t i = 0;
+
+	while (i < d->arrow_count && d->arrows[i] != id)
+		i++;
+	assert_true(i < TEXTS);
+	if (i == d->arrow_count)
+		d->arrows[d->arrow_count++] = id;
+	return i + 1;
+}
+
 static void take_event(struct decoded *d, struct sequence *s, struct cursor c, uint64_t time)
 {
 	static const char *const types[] = { "range", "begin", "end", "instant", "counter" };
 	uint64_t type = number_in(c, 9, 0), iid = number_in(c, 10, 0), count = number_in(c, 30, UINT64_MAX);
-	struct pb_field name = field_in(c, 23);
+	struct pb_field name = field_in(c, 23), legacy = field_in(c, 6);
+	uint64_t bound = legacy.data ? number_in(pb_message(&legacy), 8, 0) : 0;
 	const char *track = track_called(d, number_in(c, 11, s->track));
 
 	if (name.data && memcmp(name.data, "about this trace", name.size) == 0)
@@ -171,13 +187,10 @@ static void take_event(struct decoded *d, struct sequence *s, struct cursor c, u
 			      iid ? s->names[iid] : (const char *)name.data);
 	if (count != UINT64_MAX)
 		buffer_printf(&d->lines, " %" PRIu64, count);
+	if (bound)
+		buffer_printf(&d->lines, " %s %zu", number_in(pb_message(&legacy), 13, 0) == 2 ? "leaves" : "arrives",
+			      arrow_number(d, bound));
 	buffer_printf(&d->lines, " @%" PRIu64 "\n", time - START);
-}
-
-static void take_stage(struct decoded *d, const struct sequence *s, struct cursor c, uint64_t time)
-{
-	buffer_printf(&d->lines, "gpu %" PRIu64 " %s @%" PRIu64 " for %" PRIu64 "\n", number_in(c, 11, 99),
-		      s->names[number_in(c, 20, 0)], time - START, number_in(c, 2, 0));
 }
 
 /* The clock of a sequence counts differences; a packet may name another. */
@@ -214,9 +227,6 @@ static void take_packet(struct decoded *d, struct cursor c)
 	g = field_in(c, 11);
 	if (g.data)
 		take_event(d, s, pb_message(&g), time_of(s, c));
-	g = field_in(c, 53);
-	if (g.data)
-		take_stage(d, s, pb_message(&g), time_of(s, c));
 }
 
 static void unpack(struct decoded *d, const struct pb_field *packed)
@@ -398,7 +408,42 @@ static void test_device(void **state)
 	put_whole(2, 10, 30, EVENT_GPU_KERNEL, names[0]);
 	put_whole(2, 20, 40, EVENT_GPU_KERNEL, names[1]);
 	put_whole(2, 15, 16, EVENT_MEMSET, names[2]); /* earlier than the one before it in the file */
-	expect("gpu 2 a @10 for 20\ngpu 2 b @20 for 20\ngpu 2 c @15 for 1\n");
+	expect("GPU 2 stream 7 begin a @10\nGPU 2 stream 7 begin c @15\nGPU 2 stream 7 end @16\n"
+	       "beside (1) begin b @20\nGPU 2 stream 7 end @30\nbeside (1) end @40\n");
+}
+
+static void put_correlated(uint32_t track, uint64_t begin, unsigned kind, uint32_t name, uint64_t correlation)
+{
+	const struct event_slot slot = { .time = START + begin,
+					 .name = name,
+					 .cpu = EVENT_CPU_UNKNOWN,
+					 .kind = (uint8_t)kind,
+					 .value = 5,
+					 .aux = (uint32_t)correlation,
+					 .flags = EVENT_FLAGS(PHASE_COMPLETE, FIELD_DURATION, FIELD_CORRELATION) };
+
+	assert_int_equal(trace_writer_event(f.w, track, &slot, NULL, 0, NULL), 0);
+}
+
+/* An arrow leaves from the first call of a correlation only, and arrives at all of its work. */
+static void test_launches(void **state)
+{
+	(void)state;
+	begin_trace();
+	put_correlated(0, 10, EVENT_RUNTIME_CALL, names[0], 70000);
+	put_correlated(1, 20, EVENT_RUNTIME_CALL, names[1], 70000);
+	put_correlated(1, 30, EVENT_RUNTIME_CALL, names[2], 3);
+	put_correlated(2, 40, EVENT_GPU_KERNEL, names[3], 70000);
+	put_correlated(2, 50, EVENT_MEMSET, names[3], 70000);
+	put_correlated(2, 60, EVENT_SCOPE, names[4], 70000); /* which no call asks for */
+	put_correlated(2, 70, EVENT_SYNC, names[4], 3);
+	put_number(70, EVENT_FLOW, PHASE_FLOW_OUT, names[3], FIELD_FLOW, 78);
+	expect("101 begin a leaves 1 @10\n101 end @15\n101 instant d @70\n"
+	       "102 begin b @20\n102 end @25\n102 begin c leaves 2 @30\n102 end @35\n"
+	       "GPU 2 stream 7 begin d arrives 1 @40\nGPU 2 stream 7 end @45\n"
+	       "GPU 2 stream 7 begin d arrives 1 @50\nGPU 2 stream 7 end @55\n"
+	       "GPU 2 stream 7 begin e @60\nGPU 2 stream 7 end @65\n"
+	       "GPU 2 stream 7 begin e arrives 2 @70\nGPU 2 stream 7 end @75\n");
 }
 
 /* What stands for the process is described with it, once, and 0 is no number for a process. */
@@ -585,10 +630,11 @@ static void test_full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nested), cmocka_unit_test(test_order),    cmocka_unit_test(test_crossing),
-		cmocka_unit_test(test_mixed),  cmocka_unit_test(test_lost),     cmocka_unit_test(test_points),
-		cmocka_unit_test(test_device), cmocka_unit_test(test_process), cmocka_unit_test(test_filter),   cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_texts),  cmocka_unit_test(test_anything), cmocka_unit_test(test_full),
+		cmocka_unit_test(test_nested),   cmocka_unit_test(test_order),    cmocka_unit_test(test_crossing),
+		cmocka_unit_test(test_mixed),    cmocka_unit_test(test_lost),     cmocka_unit_test(test_points),
+		cmocka_unit_test(test_device),   cmocka_unit_test(test_launches), cmocka_unit_test(test_process),
+		cmocka_unit_test(test_filter),   cmocka_unit_test(test_damage),   cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_anything), cmocka_unit_test(test_full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
