@@ -21,6 +21,15 @@ static bool is_loaded(const struct query *q, int64_t from, int64_t to)
 	return q->timeline && (!q->partial || (from >= q->loaded_from && to <= q->loaded_to));
 }
 
+/* Does a slice that begins in the part go on behind the blocks that were read?  Then where it ends is not known. */
+static bool is_cut(const struct timeline *t, int64_t from, int64_t to)
+{
+	for (uint32_t i = 0; i < t->slice_count; i++)
+		if (t->flags[i] & SLICE_OPEN && t->begin[i] + t->origin_ns >= from && t->begin[i] + t->origin_ns <= to)
+			return true;
+	return false;
+}
+
 static int load(struct query *q, int64_t from, int64_t to)
 {
 	bool partial = from > INT64_MIN || to < INT64_MAX;
@@ -38,7 +47,7 @@ static int load(struct query *q, int64_t from, int64_t to)
 	q->partial = partial;
 	q->loaded_from = from;
 	q->loaded_to = to;
-	return SQLITE_OK;
+	return partial && is_cut(q->timeline, from, to) ? load(q, INT64_MIN, INT64_MAX) : SQLITE_OK;
 }
 
 static int analyze(struct query *q)

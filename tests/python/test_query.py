@@ -155,6 +155,9 @@ def test_a_part_of_a_large_trace_is_what_it_is_of_the_whole(tmp_path):
     part = ask(trace, f"SELECT name, ts, dur, depth FROM slices WHERE ts BETWEEN {a} AND {b} ORDER BY ts, depth")
     whole = ask(trace, f"SELECT name, ts, dur, depth FROM slices WHERE +ts BETWEEN {a} AND {b} ORDER BY ts, depth")
     assert part == whole and len(part) > 100
+    begin, end = ask(trace, "SELECT ts, ts + dur AS end FROM slices ORDER BY dur DESC LIMIT 1")[0].values()  # <module>, which goes on behind any part
+    assert end - begin > b - a
+    assert column(trace, f"SELECT max(dur) FROM slices WHERE ts BETWEEN {begin - 1000} AND {begin + 1000}") == [end - begin]
 
 
 @pytest.mark.parametrize("title, sql", RECIPES, ids=[title for title, _ in RECIPES])
