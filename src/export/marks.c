@@ -39,7 +39,7 @@ unsigned export_marks(const struct trace_reader *reader, const struct export_opt
 			marks[count++] = mark;
 	}
 	if (f->example_count == 0) {
-		marks[0] = (struct export_mark){ since_start(a->timeline, a->findings.from),
+		marks[0] = (struct export_mark){ since_start(a->timeline, a->findings.from > 0 ? a->findings.from : 0), /* no part was judged: all of it */
 						 since_start(a->timeline, a->summary.end_to_end), 0 };
 		count = clip(filter, &marks[0]);
 	}

@@ -25,7 +25,7 @@ import perfetto_reader  # noqa: E402
 KINETO = sorted(path.name for path in (SHARED / "kineto").glob("*.json.gz"))
 NSYS = sorted(path.name for path in (SHARED / "nsys").glob("*.gz"))
 PLACES = ("process_id", "thread_id", "device_id", "stream_id")
-NOT_ARGS = {*PLACES, "event_type", "name", "start_us", "end_us", "phase", "depth", "flow_id", "thread_name", "process_name"}
+NOT_ARGS = {*PLACES, "event_type", "name", "start_us", "end_us", "phase", "depth", "flow_id", "thread_name", "process_name", "track"}
 ABOUT = "about this trace"  # the instant that holds what the trace says of itself
 
 

@@ -128,12 +128,12 @@ def test_an_analysis_alone(tmp_path):
         result["trace"]["path"] = path
         generator = ReportGenerator(result)
         markdown = generator.to_markdown()
-        assert markdown.startswith("# `cpu_bound`: `%s" % result["bottleneck"]["primary_cause"][:20])
-        assert "- `%s`: costs %.1f %%" % (finding["id"], finding["share_percent"]) in markdown
-        assert result["suggestions"][0]["action"] in markdown and "| `gpu_compute` | 3.900 ms | 41.5 % |" in markdown
+        assert markdown.startswith("# `%s`" % result["bottleneck"]["headline"])
+        assert "- `%s`: costs %.1f %%" % (finding["title"], finding["share_percent"]) in markdown
+        assert result["suggestions"][0]["action"] in markdown and "| `compute` | 3.900 ms | 41.5 % |" in markdown
         assert ("- Trace: `/nowhere/trace.sbt`" in markdown) == bool(path) == ("- Trace" in markdown)
         page = generator.to_html()
-        assert page.startswith("<!doctype html>") and "<td>gpu_compute</td>" in page and "{{" not in page
+        assert page.startswith("<!doctype html>") and "<td>compute</td>" in page and "{{" not in page
         assert generator.to_json() == result
         assert generator.render(text="{{bottleneck.type}}: {{trace.events|count}}", format="md") == "`cpu_bound`: 20"
         for name, text in (("r.md", markdown), ("r.html", page), ("r.json", json.dumps(result, indent=2) + "\n")):

@@ -244,4 +244,4 @@ def test_rules_and_confidence_and_report(made, kind):
     assert (0.5 < analysis["bottleneck"]["confidence"] <= 1) == (kind != "unknown")
     shares = sum(part["percentage"] for part in analysis["timeline_breakdown"])
     assert shares == pytest.approx(0 if kind == "unknown" else 100, abs=0.01)
-    assert ReportGenerator(analysis).to_markdown().startswith("# `%s`" % kind)
+    assert ReportGenerator(analysis).to_markdown().startswith("# `%s`" % analysis["bottleneck"]["headline"])
