@@ -12,11 +12,13 @@
 #define TABLES_SHOWN 2
 #define NAME_AT 32
 
-static void put_heading(struct view *v, const char *title, const char *of)
+/* whole: of which time the shares are, where the heading does not say it. */
+static void put_heading(struct view *v, const char *title, const char *of, const char *whole)
 {
 	view_line(v);
 	view_put(v, "%8s %11s %9s  ", of, "time", "count");
 	view_styled(v, VIEW_BOLD, "%s", title);
+	view_styled(v, VIEW_DIM, "%s", whole);
 	view_line(v);
 }
 
@@ -47,7 +49,7 @@ static bool put_table(struct view *v, const struct analysis *a, const char *titl
 		return false;
 	}
 	count = report_most_self(table, most, top);
-	put_heading(v, title, "share");
+	put_heading(v, title, "share", " (of all threads' time)");
 	for (size_t i = 0; i < count; i++)
 		put_row(v, a->timeline, &table->entries[most[i]], table->entries[most[i]].self, report_host_time(a, table));
 	free(most);
@@ -64,7 +66,7 @@ static bool put_kernels(struct view *v, const struct analysis *a, size_t top)
 			most = &a->devices[i];
 	if (!most || most->kernel_count == 0)
 		return false;
-	put_heading(v, a->device_count == 1 ? "work of the GPU" : "work of the busiest GPU", "of it");
+	put_heading(v, a->device_count == 1 ? "work of the GPU" : "work of the busiest GPU", "of it", "");
 	for (size_t i = 0; i < most->kernel_count && i < top; i++)
 		put_row(v, a->timeline, &most->kernels[i].times, most->kernels[i].times.total, most->window->to - most->window->from);
 	return true;
