@@ -38,6 +38,13 @@ static uint32_t copy_string(struct copy *c, uint32_t id)
 	return c->strings[id];
 }
 
+static bool is_called(const struct copy *c, uint32_t id, const char *name)
+{
+	struct trace_text text = text_of(c, id);
+
+	return text.size == strlen(name) && memcmp(text.data, name, text.size) == 0;
+}
+
 /* ---- Texts that may be replaced --------------------------------------------- */
 
 static uint32_t copy_path(struct copy *c, uint32_t id)
@@ -58,10 +65,8 @@ static uint32_t copy_command(struct copy *c, uint32_t id)
 static uint32_t copy_track_name(struct copy *c, const struct trace_track *track)
 {
 	const bool of_program = track->kind == TRACK_THREAD || track->kind == TRACK_STATES || track->kind == TRACK_TASK;
-	const struct trace_text text = text_of(c, track->name);
-	const bool is_main = text.size == strlen("MainThread") && memcmp(text.data, "MainThread", text.size) == 0;
 
-	return of_program && !is_main ? copy_named(c, track->name, track->kind == TRACK_TASK ? "task" : "thread") : copy_string(c, track->name);
+	return of_program && !is_called(c, track->name, "MainThread") ? copy_named(c, track->name, track->kind == TRACK_TASK ? "task" : "thread") : copy_string(c, track->name);
 }
 
 /* Operators that come with PyTorch; others are the user's own. */
@@ -291,19 +296,23 @@ static size_t put_field(uint8_t *out, size_t used, uint8_t field, const void *da
 	return used + 3 + size;
 }
 
-static size_t put_metadata(struct copy *c, struct trace_blob blob, uint32_t track, size_t used)
+static size_t put_metadata(struct copy *c, const struct trace_batch *b, uint32_t i, uint32_t track, size_t used)
 {
 	const struct trace_track *t = trace_reader_track(c->from, track);
 	const bool of_program = !t || t->kind == TRACK_THREAD || t->kind == TRACK_TASK || t->kind == TRACK_STREAM;
+	const struct trace_blob blob = b->metadata[i];
+	int rc;
 
 	if (!c->redact)
 		return put_field(c->extra, used, FIELD_METADATA, blob.data, blob.size);
 	if (of_program && trace_redact_what(c->redact) & REDACT_ARGS)
 		return used;
 	buffer_clear(&c->metadata);
-	if (trace_redact_paths_of(c->redact, blob.data, blob.size, &c->metadata) != 0)
-		return used;
-	return put_field(c->extra, used, FIELD_METADATA, c->metadata.data, c->metadata.size);
+	if (b->kind[i] == EVENT_CPU_SAMPLE && is_called(c, b->name[i], "native"))
+		rc = trace_redact_modules_of(c->redact, blob.data, blob.size, &c->metadata);
+	else
+		rc = trace_redact_paths_of(c->redact, blob.data, blob.size, &c->metadata);
+	return rc ? used : put_field(c->extra, used, FIELD_METADATA, c->metadata.data, c->metadata.size);
 }
 
 /* The fields that a slot has no place for. */
@@ -318,7 +327,7 @@ static size_t make_extra(struct copy *c, const struct trace_batch *b, uint32_t i
 		if (!(mask >> f & 1))
 			continue;
 		if (f == FIELD_METADATA && b->metadata)
-			used = put_metadata(c, b->metadata[i], track, used);
+			used = put_metadata(c, b, i, track, used);
 		else if (f != FIELD_METADATA && b->field[f])
 			used = put_field(c->extra, used, f, &b->field[f][i], sizeof b->field[f][i]);
 	}

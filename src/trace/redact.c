@@ -298,6 +298,13 @@ static struct trace_text replace_argument(struct trace_redact *r, const char *ke
 	return text.size && memchr(text.data, '/', text.size) ? trace_redact_path(r, text) : text;
 }
 
+static struct trace_text replace_module(struct trace_redact *r, const char *key, struct trace_text text)
+{
+	if (memmem(text.data, text.size, ".so", 3))
+		return replace_argument(r, key, text);
+	return trace_redact_name(r, "module", text);
+}
+
 /* A value on its way; what comes of a text depends on the key it is under. */
 struct rewrite {
 	struct trace_redact *redact;
@@ -362,6 +369,13 @@ int trace_redact_info(struct trace_redact *r, const void *value, size_t size, st
 int trace_redact_paths_of(struct trace_redact *r, const void *value, size_t size, struct buffer *out)
 {
 	struct rewrite w = { r, replace_argument, cursor_of(value, size), out };
+
+	return msgpack_validate(value, size) < 0 ? -EBADMSG : rewrite(&w, "");
+}
+
+int trace_redact_modules_of(struct trace_redact *r, const void *value, size_t size, struct buffer *out)
+{
+	struct rewrite w = { r, replace_module, cursor_of(value, size), out };
 
 	return msgpack_validate(value, size) < 0 ? -EBADMSG : rewrite(&w, "");
 }

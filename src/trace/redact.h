@@ -40,8 +40,10 @@ struct trace_text trace_redact_command(struct trace_redact *r, struct trace_text
 bool trace_redact_is_public(struct trace_text path);
 
 /* Append a MessagePack value with its texts replaced; -ENOMEM or -EBADMSG.  The first is for what a trace says of itself, where
- * the names of values tell which are the program's; the second for arguments of events, of which paths alone are replaced. */
+ * the names of values tell which are the program's; the second for arguments of events, of which paths are replaced; the third
+ * for those of a sample of native code, which name the executable or shared object. */
 int trace_redact_info(struct trace_redact *r, const void *value, size_t size, struct buffer *out);
 int trace_redact_paths_of(struct trace_redact *r, const void *value, size_t size, struct buffer *out);
+int trace_redact_modules_of(struct trace_redact *r, const void *value, size_t size, struct buffer *out);
 
 #endif

@@ -92,3 +92,11 @@ def test_paths_alone(recording, tmp_path):
     said = " ".join(texts(tmp_path / "paths.sbt"))
     assert "secret_folder" not in said and "secret_user" not in said
     assert "secret_script.py" in said and "secret_step" in said and "lib/python3" in said
+
+
+def test_the_programs_own_executable(tmp_path):
+    samples = [{"event_type": "cpu_sample", "name": "native", "start_us": 10 * i, "end_us": 10 * i + 9, "process_id": 7, "thread_id": 7,
+                "track": "states", "count": 3, "metadata": {"what": what}} for i, what in enumerate(("secret_program", "libm.so.6", "secret_program"))]
+    (tmp_path / "samples.json").write_text(json.dumps(samples))
+    inferscope("trim", tmp_path / "samples.json", "--redact", "names", "-o", tmp_path / "names.sbt")
+    assert [row["metadata"]["what"] for row in events(tmp_path / "names.sbt")] == ["module_1", "libm.so.6", "module_1"]
