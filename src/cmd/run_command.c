@@ -45,28 +45,6 @@ static bool is_package(const char *folder)
 	return is_folder(folder) && access(path, F_OK) == 0;
 }
 
-static bool is_for_python(const char *word)
-{
-	return run_command_is_script(word) || ends_with(word, ".pyz") || strcmp(word, "-m") == 0 || strcmp(word, "-c") == 0;
-}
-
-/* A script that is not there: the exit code is a shell's. */
-static int check_script(const char *script)
-{
-	if (script[0] == '-' || is_package(script))
-		return 0;
-	if (access(script, F_OK) != 0)
-		return errno == EACCES ? fail(126, "cannot read the script %s: %s", script, strerror(errno)) :
-					 fail(127, "there is no script %s", script);
-	if (is_folder(script))
-		return fail(126, "cannot run %s: it is a directory without a __main__.py", script);
-	if (access(script, R_OK) != 0)
-		return fail(126, "cannot read the script %s: %s", script, strerror(errno));
-	return 0;
-}
-
-/* ---- For the system -------------------------------------------------------------- */
-
 static bool is_program(const char *path)
 {
 	return access(path, X_OK) == 0 && !is_folder(path);
@@ -88,6 +66,34 @@ static bool is_command(const char *word)
 	}
 	return false;
 }
+
+/* An archive that can be executed says itself, in its first line, which Python it is for. */
+static bool is_archive(const char *word)
+{
+	return ends_with(word, ".pyz") && !is_command(word);
+}
+
+static bool is_for_python(const char *word)
+{
+	return run_command_is_script(word) || is_archive(word) || strcmp(word, "-m") == 0 || strcmp(word, "-c") == 0;
+}
+
+/* A script that is not there: the exit code is a shell's. */
+static int check_script(const char *script)
+{
+	if (script[0] == '-' || is_package(script))
+		return 0;
+	if (access(script, F_OK) != 0)
+		return errno == EACCES ? fail(126, "cannot read the script %s: %s", script, strerror(errno)) :
+					 fail(127, "there is no script %s", script);
+	if (is_folder(script))
+		return fail(126, "cannot run %s: it is a directory without a __main__.py", script);
+	if (access(script, R_OK) != 0)
+		return fail(126, "cannot read the script %s: %s", script, strerror(errno));
+	return 0;
+}
+
+/* ---- For the system -------------------------------------------------------------- */
 
 static bool is_meant_to_be_executed(const char *path)
 {

@@ -20,6 +20,7 @@ class Inside(ctypes.Structure):
         ("emit_fields", ctypes.c_void_p),
         ("thread_name", ctypes.c_void_p),
         ("note", ctypes.c_void_p),
+        ("fact", ctypes.c_void_p),
         ("torch_start", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint32)),
         ("torch_stop", ctypes.CFUNCTYPE(None))]
 
@@ -40,7 +41,7 @@ runtime.inferscope_inside.argtypes = [ctypes.c_uint32]
 runtime.inferscope_attach.restype = ctypes.POINTER(Calls)
 runtime.inferscope_attach.argtypes = [ctypes.c_uint32]
 calls = runtime.inferscope_attach(1).contents
-inside = runtime.inferscope_inside(4).contents
+inside = runtime.inferscope_inside(5).contents
 
 
 def start(flags=0):
