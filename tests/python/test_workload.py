@@ -142,7 +142,8 @@ def test_a_fork_at_every_instruction(tmp_path):
     recording = record(tmp_path, "step-fork", 3)
     names = Counter(map(recording.name, recording.events))
     processes = len(recording.trace.processes)
-    parent = next(iter(recording.by_track().values()))
+    (root,) = (number for number, process in recording.trace.processes.items() if process["parent"] is None)
+    (parent,) = (events for number, events in recording.by_track().items() if recording.trace.tracks[number]["process"] == root)
     assert recording.status == 0 and recording.losses == []
     assert names["child"] == processes - 1
     assert len(parent) == recording.said() - names["child"]
