@@ -185,6 +185,15 @@ EXPORT int rename(const char *from, const char *to)
 	return rc;
 }
 
+EXPORT int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
+{
+	int rc = (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
+
+	if (rc == 0)
+		put_names("rename", from, to);
+	return rc;
+}
+
 EXPORT int link(const char *from, const char *to)
 {
 	int rc = (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);

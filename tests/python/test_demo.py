@@ -128,7 +128,7 @@ def test_the_whole_way_part_by_part(tmp_path):
     assert status == 0, errors
     assert re.findall(r"^\d\. (\w+)", out, re.MULTILINE) == ["collected", "merged", "analyzed", "reported"]
     assert int(re.search(r"collected  (\d+) events of the CPU", out)[1]) > 600
-    assert "cpu_bound: cpu_computation: " in out and "demo_parts.attend" in out
+    assert "cpu_bound: computing on the CPU: " in out and "demo_parts.attend" in out
     assert "demo_parts.attend" in (tmp_path / "e2e-report.md").read_text()
     assert analyze(tmp_path / "e2e.sbt")["step_summary"]["count"] == 100
 
@@ -150,6 +150,6 @@ def test_scripts_without_a_build_say_so(name, tmp_path):
                                              ("coverage", "scripts/coverage")])
 def test_targets_of_make(target, command):
     """What they would run."""
-    done = subprocess.run(["make", "-n", target], cwd=ROOT, env={**os.environ, "MAKEFLAGS": ""}, capture_output=True, text=True, timeout=PATIENCE,
+    done = subprocess.run(["make", "--no-print-directory", "-n", target], cwd=ROOT, env={**os.environ, "MAKEFLAGS": ""}, capture_output=True, text=True, timeout=PATIENCE,
                           stdin=subprocess.DEVNULL, check=False)
     assert done.returncode == 0 and done.stdout.splitlines()[-1].endswith(command), done.stderr

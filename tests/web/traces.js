@@ -62,9 +62,10 @@ const makeLost = () =>
 		"--overflow",
 		"discard",
 		"--",
+		"/bin/sh", // asleep for long enough that what its thread does is seen from outside
+		"-c",
+		'sleep 0.3; exec "$0" scopes 30000',
 		path.join(BUILD, "tests", "programs", "workload"),
-		"scopes",
-		"30000",
 	);
 
 // What the driver says of GPUs, on the double of NVML: one that is slowed down, one with a name that would like to be more.
