@@ -18,7 +18,8 @@ static void put_heading(struct view *v, const char *title, const char *of, const
 	view_line(v);
 	view_put(v, "%8s %11s %9s  ", of, "time", "count");
 	view_styled(v, VIEW_BOLD, "%s", title);
-	view_styled(v, VIEW_DIM, "%s", whole);
+	if (view_left(v) >= strlen(whole))
+		view_styled(v, VIEW_DIM, "%s", whole);
 	view_line(v);
 }
 
