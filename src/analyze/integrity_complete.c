@@ -26,22 +26,17 @@ struct ending {
 	struct msgpack_value trouble;
 };
 
-static bool key_is(const struct msgpack_value *key, const char *text)
-{
-	return key->type == MSGPACK_STRING && key->size == strlen(text) && memcmp(key->data, text, key->size) == 0;
-}
-
 static void take_value(struct ending *e, const struct msgpack_value *key, const struct msgpack_value *value)
 {
-	if (key_is(key, "settings"))
+	if (msgpack_is_text(key, "settings"))
 		e->recording = true;
-	else if (key_is(key, "complete"))
+	else if (msgpack_is_text(key, "complete"))
 		e->complete = value->type == MSGPACK_BOOL && value->boolean;
-	else if (key_is(key, "recovered"))
+	else if (msgpack_is_text(key, "recovered"))
 		e->recovered = value->type == MSGPACK_BOOL && value->boolean;
-	else if (key_is(key, "unwritten") && value->type == MSGPACK_INT && value->integer > 0)
+	else if (msgpack_is_text(key, "unwritten") && value->type == MSGPACK_INT && value->integer > 0)
 		e->unwritten = (uint64_t)value->integer;
-	else if (key_is(key, "trouble") && value->type == MSGPACK_STRING)
+	else if (msgpack_is_text(key, "trouble") && value->type == MSGPACK_STRING)
 		e->trouble = *value;
 }
 
@@ -81,25 +76,6 @@ static void read_own(struct endings *all, const struct trace_reader *reader)
 	add_ending(all, &e);
 }
 
-typedef void take_pair(void *arg, const struct msgpack_value *key, struct cursor value);
-
-/* Goes through a map; false where it is none. */
-static bool each_pair(struct cursor *c, take_pair *take, void *arg)
-{
-	struct msgpack_value map, key;
-
-	if (msgpack_read(c, &map) < 0 || map.type != MSGPACK_MAP)
-		return false;
-	for (uint32_t i = 0; i < map.count; i++) {
-		if (msgpack_read(c, &key) < 0 || key.type == MSGPACK_MAP || key.type == MSGPACK_ARRAY)
-			return false;
-		take(arg, &key, *c);
-		if (msgpack_skip(c) < 0)
-			return false;
-	}
-	return true;
-}
-
 static void take_property(void *arg, const struct msgpack_value *key, struct cursor c)
 {
 	struct msgpack_value value;
@@ -110,8 +86,8 @@ static void take_property(void *arg, const struct msgpack_value *key, struct cur
 
 static void take_source(void *arg, const struct msgpack_value *key, struct cursor c)
 {
-	if (key_is(key, "properties"))
-		(void)each_pair(&c, take_property, arg);
+	if (msgpack_is_text(key, "properties"))
+		(void)msgpack_each(&c, take_property, arg);
 }
 
 /* What those say of themselves that it was made of. */
@@ -130,7 +106,7 @@ static void read_sources(struct endings *all, const struct trace_reader *reader)
 	for (uint32_t i = 0; i < list.count; i++) {
 		struct ending e = { 0 };
 
-		if (!each_pair(&c, take_source, &e))
+		if (msgpack_each(&c, take_source, &e) != 0)
 			break;
 		add_ending(all, &e);
 	}

@@ -30,11 +30,6 @@ struct gpu_info {
 	char why[TEXT_CUT + 1]; /* the GPUs could not be asked */
 };
 
-static bool key_is(const struct msgpack_value *key, const char *text)
-{
-	return key->type == MSGPACK_STRING && key->size == strlen(text) && memcmp(key->data, text, key->size) == 0;
-}
-
 static void take_text(char *out, size_t size, const struct msgpack_value *value)
 {
 	if (value->type == MSGPACK_STRING)
@@ -71,15 +66,15 @@ static int read_pair(struct cursor *c, struct gpu_info *info)
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-		if (key_is(&key, flags[i].key))
+		if (msgpack_is_text(&key, flags[i].key))
 			*flags[i].place = value.type == MSGPACK_BOOL && value.boolean;
-	if (key_is(&key, "mode"))
+	if (msgpack_is_text(&key, "mode"))
 		info->off = value.type == MSGPACK_STRING && value.size == 3 && memcmp(value.data, "off", 3) == 0;
-	else if (key_is(&key, "sampling_error"))
+	else if (msgpack_is_text(&key, "sampling_error"))
 		take_text(info->why, sizeof info->why, &value);
-	else if (key_is(&key, "reason"))
+	else if (msgpack_is_text(&key, "reason"))
 		take_text(info->reason, sizeof info->reason, &value);
-	else if (key_is(&key, "libraries"))
+	else if (msgpack_is_text(&key, "libraries"))
 		take_libraries(info, &value, *c);
 	*c = after;
 	return 0;

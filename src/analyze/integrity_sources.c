@@ -19,11 +19,6 @@ struct sources {
 	uint64_t files, events, skipped, left_out, repaired, truncated, aligned;
 };
 
-static bool key_is(const struct msgpack_value *key, const char *text)
-{
-	return key->type == MSGPACK_STRING && key->size == strlen(text) && memcmp(key->data, text, key->size) == 0;
-}
-
 static void take_number(const struct msgpack_value *value, uint64_t *sum)
 {
 	if (value->type == MSGPACK_INT && value->integer > 0)
@@ -46,17 +41,17 @@ static int read_pair(struct cursor *c, struct sources *s)
 		rc = msgpack_read(c, &value);
 	if (rc)
 		return rc;
-	if (key_is(&key, "events"))
+	if (msgpack_is_text(&key, "events"))
 		take_number(&value, &s->events);
-	else if (key_is(&key, "skipped"))
+	else if (msgpack_is_text(&key, "skipped"))
 		take_number(&value, &s->skipped);
-	else if (key_is(&key, "left_out"))
+	else if (msgpack_is_text(&key, "left_out"))
 		take_number(&value, &s->left_out);
-	else if (key_is(&key, "repaired"))
+	else if (msgpack_is_text(&key, "repaired"))
 		take_number(&value, &s->repaired);
-	else if (key_is(&key, "truncated"))
+	else if (msgpack_is_text(&key, "truncated"))
 		s->truncated += value.type == MSGPACK_BOOL && value.boolean;
-	else if (key_is(&key, "aligned"))
+	else if (msgpack_is_text(&key, "aligned"))
 		s->aligned++;
 	*c = after;
 	return 0;

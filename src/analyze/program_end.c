@@ -51,28 +51,11 @@ static bool ran_nothing(const struct analysis *a)
 /* Were threads to be looked at? */
 static bool asked_for_waits(const struct trace_reader *reader)
 {
-	struct msgpack_value map, key, value;
-	const uint8_t *raw;
+	struct msgpack_value value;
 	struct cursor c;
-	size_t size;
 
-	if (trace_reader_info_raw(reader, "settings", &raw, &size) < 0)
-		return false;
-	c = cursor_of(raw, size);
-	if (msgpack_read(&c, &map) < 0 || map.type != MSGPACK_MAP)
-		return false;
-	for (uint32_t i = 0; i < map.count; i++) {
-		struct cursor at;
-
-		if (msgpack_read(&c, &key) < 0 || key.type != MSGPACK_STRING)
-			return false;
-		at = c;
-		if (key.size == 5 && memcmp(key.data, "waits", 5) == 0)
-			return msgpack_read(&at, &value) == 0 && value.type == MSGPACK_BOOL && value.boolean;
-		if (msgpack_skip(&c) < 0)
-			return false;
-	}
-	return false;
+	return trace_reader_info_member(reader, "settings", "waits", &c) && msgpack_read(&c, &value) == 0 && value.type == MSGPACK_BOOL &&
+	       value.boolean;
 }
 
 /* A list of events does not say what was asked for, and has what came of it. */

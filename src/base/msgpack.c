@@ -281,6 +281,44 @@ int msgpack_skip(struct cursor *c)
 	return skip_nested(c, MSGPACK_DEPTH_MAX);
 }
 
+bool msgpack_is_text(const struct msgpack_value *value, const char *text)
+{
+	return value->type == MSGPACK_STRING && value->size == strlen(text) && memcmp(value->data, text, value->size) == 0;
+}
+
+int msgpack_each(struct cursor *c, void (*take)(void *arg, const struct msgpack_value *key, struct cursor value), void *arg)
+{
+	struct msgpack_value map, key;
+
+	if (msgpack_read(c, &map) || map.type != MSGPACK_MAP)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < map.count; i++) {
+		if (msgpack_read(c, &key) || key.type == MSGPACK_MAP || key.type == MSGPACK_ARRAY)
+			return -EBADMSG;
+		take(arg, &key, *c);
+		if (msgpack_skip(c))
+			return -EBADMSG;
+	}
+	return 0;
+}
+
+bool msgpack_find(struct cursor *c, const char *key)
+{
+	struct msgpack_value map, name;
+
+	if (msgpack_read(c, &map) || map.type != MSGPACK_MAP)
+		return false;
+	for (uint32_t i = 0; i < map.count; i++) {
+		if (msgpack_read(c, &name) || name.type == MSGPACK_MAP || name.type == MSGPACK_ARRAY)
+			return false;
+		if (msgpack_is_text(&name, key))
+			return true;
+		if (msgpack_skip(c))
+			return false;
+	}
+	return false;
+}
+
 int msgpack_validate(const void *data, size_t size)
 {
 	struct cursor c = cursor_of(data, size);

@@ -67,6 +67,13 @@ struct msgpack_value {
 int msgpack_read(struct cursor *c, struct msgpack_value *ret);
 /* Passes over one value with all it contains. */
 int msgpack_skip(struct cursor *c);
+/* Is it a string of these bytes? */
+bool msgpack_is_text(const struct msgpack_value *value, const char *text);
+/* Goes through the map that comes next and leaves the cursor behind it; each value has a cursor of its own.  Keys are no maps or arrays.
+ * 0 or -EBADMSG, also where it is no map. */
+int msgpack_each(struct cursor *c, void (*take)(void *arg, const struct msgpack_value *key, struct cursor value), void *arg);
+/* Moves the cursor to the value that has this key in the map that comes next; false: there is none. */
+bool msgpack_find(struct cursor *c, const char *key);
 /* 0 when the bytes are exactly one well-formed value. */
 int msgpack_validate(const void *data, size_t size);
 

@@ -118,35 +118,12 @@ bool info_note(const struct trace_reader *reader, uint32_t i, const char **ret, 
 
 #define LIBRARY_LIMIT 64u
 
-/* The value of a key of a map comes next. */
-static bool map_value(const struct trace_reader *reader, const char *what, const char *key, struct cursor *ret)
-{
-	struct msgpack_value map, name;
-	const uint8_t *raw;
-	size_t size;
-
-	if (trace_reader_info_raw(reader, what, &raw, &size) < 0)
-		return false;
-	*ret = cursor_of(raw, size);
-	if (msgpack_read(ret, &map) < 0 || map.type != MSGPACK_MAP)
-		return false;
-	for (uint32_t i = 0; i < map.count; i++) {
-		if (msgpack_read(ret, &name) < 0 || name.type != MSGPACK_STRING)
-			return false;
-		if (name.size == strlen(key) && memcmp(name.data, key, name.size) == 0)
-			return true;
-		if (msgpack_skip(ret) < 0)
-			return false;
-	}
-	return false;
-}
-
 bool info_gpu_text(const struct trace_reader *reader, const char *key, const char **ret, size_t *ret_size)
 {
 	struct msgpack_value value;
 	struct cursor c;
 
-	if (!map_value(reader, "gpu", key, &c) || msgpack_read(&c, &value) < 0 || value.type != MSGPACK_STRING)
+	if (!trace_reader_info_member(reader, "gpu", key, &c) || msgpack_read(&c, &value) < 0 || value.type != MSGPACK_STRING)
 		return false;
 	*ret = (const char *)value.data;
 	*ret_size = value.size;
@@ -158,14 +135,14 @@ bool info_gpu_flag(const struct trace_reader *reader, const char *key)
 	struct msgpack_value value;
 	struct cursor c;
 
-	return map_value(reader, "gpu", key, &c) && msgpack_read(&c, &value) == 0 && value.type == MSGPACK_BOOL && value.boolean;
+	return trace_reader_info_member(reader, "gpu", key, &c) && msgpack_read(&c, &value) == 0 && value.type == MSGPACK_BOOL && value.boolean;
 }
 
 bool info_gpu_library(const struct trace_reader *reader, uint32_t i, const char **ret, size_t *ret_size)
 {
 	struct cursor c;
 
-	return i < LIBRARY_LIMIT && map_value(reader, "gpu", "libraries", &c) && string_at(&c, i, ret, ret_size);
+	return i < LIBRARY_LIMIT && trace_reader_info_member(reader, "gpu", "libraries", &c) && string_at(&c, i, ret, ret_size);
 }
 
 bool info_sampling(const struct trace_reader *reader, const char *key, int64_t *ret)
@@ -173,7 +150,7 @@ bool info_sampling(const struct trace_reader *reader, const char *key, int64_t *
 	struct msgpack_value value;
 	struct cursor c;
 
-	if (!map_value(reader, "sampling", key, &c) || msgpack_read(&c, &value) < 0 || value.type != MSGPACK_INT)
+	if (!trace_reader_info_member(reader, "sampling", key, &c) || msgpack_read(&c, &value) < 0 || value.type != MSGPACK_INT)
 		return false;
 	*ret = value.integer;
 	return true;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/msgpack.h"
 #include "trace/copy_state.h"
 #include "trace/pairing.h"
@@ -35,16 +36,9 @@ static int64_t ticks_of(const struct window *w, uint32_t domain, int64_t ns)
 static int take_open(void *arg, const struct trace_slice *slice)
 {
 	struct window *w = arg;
-	size_t capacity = w->open_capacity ? 2 * w->open_capacity : 64;
-	struct trace_slice *grown;
 
-	if (w->open_count == w->open_capacity) {
-		grown = reallocarray(w->open, capacity, sizeof *grown);
-		if (!grown)
-			return -ENOMEM;
-		w->open = grown;
-		w->open_capacity = capacity;
-	}
+	if (ARRAY_GROW(w->open, w->open_capacity, w->open_count + 1) != 0)
+		return -ENOMEM;
 	w->open[w->open_count++] = *slice;
 	return 0;
 }
@@ -53,16 +47,9 @@ static int note_domains(struct window *w, const struct trace_batch *b)
 {
 	for (size_t i = 0; i < b->segment_count; i++) {
 		uint32_t track = b->segments[i].track;
-		uint32_t *grown;
 
-		if (track >= w->domain_count) {
-			grown = reallocarray(w->domains, (size_t)track + 1, sizeof *grown);
-			if (!grown)
-				return -ENOMEM;
-			w->domains = grown;
-			while (w->domain_count <= track)
-				w->domains[w->domain_count++] = 0;
-		}
+		if (ARRAY_GROW(w->domains, w->domain_count, (size_t)track + 1) != 0)
+			return -ENOMEM;
 		w->domains[track] = b->domain;
 	}
 	return 0;
@@ -196,29 +183,25 @@ static int write_info(struct window *w, struct error *err)
 	return rc;
 }
 
+static bool read_member(const struct trace_reader *reader, const char *member, int64_t *ret)
+{
+	struct msgpack_value value;
+	struct cursor c;
+
+	if (!trace_reader_info_member(reader, "part", member, &c) || msgpack_read(&c, &value) || value.type != MSGPACK_INT)
+		return false;
+	*ret = value.integer;
+	return true;
+}
+
 bool trace_part_read(const struct trace_reader *reader, struct trace_part *ret)
 {
-	struct msgpack_value map, key, value;
-	const uint8_t *raw;
-	struct cursor c;
-	size_t size;
+	int64_t redacted;
 
-	*ret = (struct trace_part){ .to_ns = TRACE_PART_END };
-	if (trace_reader_info_raw(reader, "part", &raw, &size) < 0)
+	if (!read_member(reader, "from_ns", &ret->from_ns) || !read_member(reader, "to_ns", &ret->to_ns) ||
+	    !read_member(reader, "redacted", &redacted))
 		return false;
-	c = cursor_of(raw, size);
-	if (msgpack_read(&c, &map) < 0 || map.type != MSGPACK_MAP)
-		return false;
-	for (uint32_t i = 0; i < map.count; i++) {
-		if (msgpack_read(&c, &key) < 0 || key.type != MSGPACK_STRING || msgpack_read(&c, &value) < 0 || value.type != MSGPACK_INT)
-			return false;
-		if (key.size == 7 && memcmp(key.data, "from_ns", 7) == 0)
-			ret->from_ns = value.integer;
-		else if (key.size == 5 && memcmp(key.data, "to_ns", 5) == 0)
-			ret->to_ns = value.integer;
-		else if (key.size == 8 && memcmp(key.data, "redacted", 8) == 0)
-			ret->redacted = (unsigned)value.integer;
-	}
+	ret->redacted = (unsigned)redacted;
 	return true;
 }
 

@@ -102,11 +102,6 @@ int trace_program_write(const struct trace_program *p, struct buffer *out)
 
 /* ---- Reading ------------------------------------------------------------------ */
 
-static bool key_is(const struct msgpack_value *key, const char *text)
-{
-	return key->type == MSGPACK_STRING && key->size == strlen(text) && memcmp(key->data, text, key->size) == 0;
-}
-
 /* One line, whole characters; what does not fit is left out. */
 static void take_text(struct cursor c, char *out, size_t size)
 {
@@ -146,30 +141,13 @@ static bool take_flag(struct cursor c)
 
 typedef void take_pair(void *arg, const struct msgpack_value *key, struct cursor value);
 
-/* Goes through a map, and leaves the cursor behind it; false where it is none. */
-static bool each_pair(struct cursor *c, take_pair *take, void *arg)
-{
-	struct msgpack_value map, key;
-
-	if (msgpack_read(c, &map) < 0 || map.type != MSGPACK_MAP)
-		return false;
-	for (uint32_t i = 0; i < map.count; i++) {
-		if (msgpack_read(c, &key) < 0 || key.type == MSGPACK_MAP || key.type == MSGPACK_ARRAY)
-			return false;
-		take(arg, &key, *c);
-		if (msgpack_skip(c) < 0)
-			return false;
-	}
-	return true;
-}
-
 static void take_process(void *arg, const struct msgpack_value *key, struct cursor value)
 {
 	struct program_process *p = arg;
 
-	if (key_is(key, "pid"))
+	if (msgpack_is_text(key, "pid"))
 		p->pid = take_number(value);
-	else if (key_is(key, "name"))
+	else if (msgpack_is_text(key, "name"))
 		take_text(value, p->name, sizeof p->name);
 }
 
@@ -179,9 +157,9 @@ static void take_death(void *arg, const struct msgpack_value *key, struct cursor
 	int64_t number = take_number(value);
 
 	take_process(&death->last, key, value);
-	if (key_is(key, "signal") && number < 128)
+	if (msgpack_is_text(key, "signal") && number < 128)
 		death->signal = (int)number;
-	else if (key_is(key, "count"))
+	else if (msgpack_is_text(key, "count"))
 		death->count = (uint64_t)number;
 }
 
@@ -193,7 +171,7 @@ static size_t take_list(struct cursor c, take_pair *take, void *first, size_t si
 
 	if (msgpack_read(&c, &list) < 0 || list.type != MSGPACK_ARRAY)
 		return 0;
-	while (count < list.count && count < PROGRAM_LISTED && each_pair(&c, take, (char *)first + count * size))
+	while (count < list.count && count < PROGRAM_LISTED && msgpack_each(&c, take, (char *)first + count * size) == 0)
 		count++;
 	return count;
 }
@@ -202,23 +180,23 @@ static void take_fact(void *arg, const struct msgpack_value *key, struct cursor 
 {
 	struct trace_program *p = arg;
 
-	if (key_is(key, "interpreter"))
+	if (msgpack_is_text(key, "interpreter"))
 		take_text(value, p->interpreter, sizeof p->interpreter);
-	else if (key_is(key, "version"))
+	else if (msgpack_is_text(key, "version"))
 		take_text(value, p->version, sizeof p->version);
-	else if (key_is(key, "exception"))
+	else if (msgpack_is_text(key, "exception"))
 		take_text(value, p->exception, sizeof p->exception);
-	else if (key_is(key, "message"))
+	else if (msgpack_is_text(key, "message"))
 		take_text(value, p->message, sizeof p->message);
-	else if (key_is(key, "ran_nothing"))
+	else if (msgpack_is_text(key, "ran_nothing"))
 		p->ran_nothing = take_flag(value);
-	else if (key_is(key, "waited"))
+	else if (msgpack_is_text(key, "waited"))
 		p->waited = take_flag(value);
-	else if (key_is(key, "killed"))
+	else if (msgpack_is_text(key, "killed"))
 		p->death_count = take_list(value, take_death, p->deaths, sizeof p->deaths[0]);
-	else if (key_is(key, "running_count"))
+	else if (msgpack_is_text(key, "running_count"))
 		p->running_count = (uint64_t)take_number(value);
-	else if (key_is(key, "running"))
+	else if (msgpack_is_text(key, "running"))
 		(void)take_list(value, take_process, p->running, sizeof p->running[0]);
 }
 
@@ -239,7 +217,7 @@ void trace_program_read(const struct trace_reader *reader, struct trace_program 
 	if (trace_reader_info_raw(reader, "program", &raw, &size) < 0)
 		return;
 	c = cursor_of(raw, size);
-	(void)each_pair(&c, take_fact, ret);
+	(void)msgpack_each(&c, take_fact, ret);
 }
 
 /* ---- Saying ------------------------------------------------------------------- */

@@ -163,6 +163,9 @@ int trace_reader_info_string(const struct trace_reader *r, const char *key, cons
 int trace_reader_info_bool(const struct trace_reader *r, const char *key, bool *ret);
 /* The value's raw MessagePack bytes. */
 int trace_reader_info_raw(const struct trace_reader *r, const char *key, const uint8_t **ret, size_t *ret_size);
+struct cursor; /* base/varint.h */
+/* The value of `member` in the map that is the value of `key` comes next; false: there is none. */
+bool trace_reader_info_member(const struct trace_reader *r, const char *key, const char *member, struct cursor *ret);
 /* Whole MessagePack maps that say all of it, to be handed on; -ENOENT past the last. */
 int trace_reader_info_block(const struct trace_reader *r, size_t i, const uint8_t **ret, size_t *ret_size);
 

@@ -129,6 +129,17 @@ int trace_reader_info_raw(const struct trace_reader *r, const char *key, const u
 	return 0;
 }
 
+bool trace_reader_info_member(const struct trace_reader *r, const char *key, const char *member, struct cursor *ret)
+{
+	const uint8_t *data;
+	size_t size;
+
+	if (trace_reader_info_raw(r, key, &data, &size))
+		return false;
+	*ret = cursor_of(data, size);
+	return msgpack_find(ret, member);
+}
+
 static int read_value(const struct trace_reader *r, const char *key, enum msgpack_type type, struct msgpack_value *ret)
 {
 	const uint8_t *data;

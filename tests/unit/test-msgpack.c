@@ -217,6 +217,54 @@ static void maps_as_keys_stay_short(void **state)
 	buffer_release(&json);
 }
 
+static void add_up(void *arg, const struct msgpack_value *key, struct cursor value)
+{
+	struct msgpack_value v;
+	int64_t *sum = arg;
+
+	if (!msgpack_is_text(key, "b"))
+		return;
+	assert_int_equal(msgpack_read(&value, &v), 0);
+	*sum += v.integer;
+}
+
+static void a_map_is_gone_through(void **state)
+{
+	struct buffer buf = BUFFER_INIT;
+	struct msgpack_value v;
+	struct cursor c;
+	int64_t sum = 0;
+
+	(void)state;
+	(void)msgpack_write_map(&buf, 3);
+	(void)msgpack_write_text(&buf, "a");
+	(void)msgpack_write_array(&buf, 2);
+	(void)msgpack_write_int(&buf, 1);
+	(void)msgpack_write_text(&buf, "b");
+	(void)msgpack_write_text(&buf, "b");
+	(void)msgpack_write_int(&buf, 40);
+	(void)msgpack_write_text(&buf, "bc");
+	(void)msgpack_write_int(&buf, 500);
+	(void)msgpack_write_int(&buf, 7); /* behind it */
+	c = cursor_of(buf.data, buf.size);
+	assert_int_equal(msgpack_each(&c, add_up, &sum), 0);
+	assert_int_equal(sum, 40);
+	assert_int_equal(msgpack_read(&c, &v), 0);
+	assert_int_equal(v.integer, 7);
+	c = cursor_of(buf.data, buf.size);
+	assert_true(msgpack_find(&c, "bc"));
+	assert_int_equal(msgpack_read(&c, &v), 0);
+	assert_int_equal(v.integer, 500);
+	c = cursor_of(buf.data, buf.size);
+	assert_false(msgpack_find(&c, "c"));
+	c = cursor_of(buf.data, 5); /* cut inside the array */
+	assert_int_equal(msgpack_each(&c, add_up, &sum), -EBADMSG);
+	c = cursor_of(buf.data + buf.size - 1, 1); /* no map */
+	assert_int_equal(msgpack_each(&c, add_up, &sum), -EBADMSG);
+	assert_false(msgpack_find(&c, "b"));
+	buffer_release(&buf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +272,7 @@ int main(void)
 		cmocka_unit_test(reads_forms_it_does_not_write), cmocka_unit_test(to_json),
 		cmocka_unit_test(a_cut_value_is_refused),        cmocka_unit_test(nesting_is_bounded),
 		cmocka_unit_test(claims_are_not_believed),       cmocka_unit_test(maps_as_keys_stay_short),
+		cmocka_unit_test(a_map_is_gone_through),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
