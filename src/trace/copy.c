@@ -17,9 +17,16 @@ static struct trace_text text_of(const struct copy *c, uint32_t id)
 	return text;
 }
 
+static uint32_t keep_failure(struct copy *c, uint32_t string)
+{
+	if (string == 0 && c->failure == 0)
+		c->failure = -ENOMEM;
+	return string;
+}
+
 static uint32_t put_text(struct copy *c, struct trace_text text)
 {
-	return trace_writer_string(c->to, text.data, text.size);
+	return text.data ? keep_failure(c, trace_writer_string(c->to, text.data, text.size)) : keep_failure(c, 0);
 }
 
 static uint32_t copy_function(struct copy *c, uint32_t id, const struct trace_frame *frame);
@@ -59,14 +66,17 @@ static uint32_t copy_named(struct copy *c, uint32_t id, const char *kind)
 
 static uint32_t copy_command(struct copy *c, uint32_t id)
 {
-	return c->redact ? put_text(c, trace_redact_command(c->redact, text_of(c, id))) : copy_string(c, id);
+	return c->redact ? put_text(c, trace_redact_command(text_of(c, id))) : copy_string(c, id);
 }
 
 static uint32_t copy_track_name(struct copy *c, const struct trace_track *track)
 {
-	const bool of_program = track->kind == TRACK_THREAD || track->kind == TRACK_STATES || track->kind == TRACK_TASK;
+	static const char *const kinds[] = {
+		[TRACK_THREAD] = "thread", [TRACK_STATES] = "thread", [TRACK_TASK] = "task", [TRACK_STREAM] = "stream", [TRACK_HOST] = NULL
+	};
+	const char *kind = track->kind < sizeof kinds / sizeof kinds[0] ? kinds[track->kind] : NULL;
 
-	return of_program && !is_called(c, track->name, "MainThread") ? copy_named(c, track->name, track->kind == TRACK_TASK ? "task" : "thread") : copy_string(c, track->name);
+	return kind && !is_called(c, track->name, "MainThread") ? copy_named(c, track->name, kind) : copy_string(c, track->name);
 }
 
 /* Operators that come with PyTorch; others are the user's own. */
@@ -199,16 +209,18 @@ static struct trace_frame make_frame(struct copy *c, const struct trace_frame *f
 	return frame;
 }
 
-static int copy_frame(struct copy *c, uint32_t id)
+static void copy_frame(struct copy *c, uint32_t id)
 {
 	const struct trace_frame *f = id < c->frame_count ? trace_reader_frame(c->from, id) : NULL;
 	struct trace_frame frame;
+	int rc;
 
 	if (!f || c->frames[id])
-		return 0;
+		return;
 	c->frames[id] = true;
 	frame = make_frame(c, f);
-	return trace_writer_frame(c->to, &frame);
+	rc = trace_writer_frame(c->to, &frame);
+	c->failure = c->failure ? c->failure : rc;
 }
 
 static uint32_t copy_function(struct copy *c, uint32_t id, const struct trace_frame *f)
@@ -216,25 +228,24 @@ static uint32_t copy_function(struct copy *c, uint32_t id, const struct trace_fr
 	struct trace_text text = text_of(c, id);
 	struct trace_frame frame = make_frame(c, f);
 
-	if (copy_frame(c, f->id) != 0)
-		return 0;
+	copy_frame(c, f->id);
 	if (is_private(c, f))
 		text = trace_redact_name(c->redact, "function", text);
-	return trace_writer_frame_name(c->to, &frame, text.data, text.size);
+	return keep_failure(c, trace_writer_frame_name(c->to, &frame, text.data, text.size));
 }
 
 static void copy_stack(struct copy *c, uint64_t id)
 {
 	const struct trace_stack *stack = id < c->stack_count ? trace_reader_stack(c->from, (uint32_t)id) : NULL;
-	int rc = 0;
+	int rc;
 
 	if (!stack || c->stacks[id])
 		return;
 	c->stacks[id] = true;
-	for (uint32_t i = 0; rc == 0 && i < stack->count; i++)
-		rc = copy_frame(c, stack->frames[i]);
-	if (rc == 0)
-		(void)trace_writer_stack(c->to, stack);
+	for (uint32_t i = 0; i < stack->count; i++)
+		copy_frame(c, stack->frames[i]);
+	rc = trace_writer_stack(c->to, stack);
+	c->failure = c->failure ? c->failure : rc;
 }
 
 static int copy_info(struct copy *c, const uint8_t *map, size_t size, struct error *err)
@@ -248,7 +259,7 @@ static int copy_info(struct copy *c, const uint8_t *map, size_t size, struct err
 	if (rc == 0)
 		rc = trace_writer_info(c->to, replaced.data, replaced.size, err);
 	buffer_release(&replaced);
-	return rc == -EBADMSG ? 0 : rc;
+	return rc == -EBADMSG ? 0 : rc; /* what cannot be read cannot be looked through for names, and is left out */
 }
 
 static int copy_clocks_and_info(struct copy *c, struct error *err)
@@ -365,7 +376,7 @@ int copy_segment(struct copy *c, const struct trace_batch *b, const struct trace
 
 	for (uint32_t at = s->first; rc == 0 && at < s->first + s->count;)
 		rc = copy_some(c, b, s, &at, err);
-	return rc;
+	return rc || c->failure == 0 ? rc : error_errno(err, c->failure, "cannot store a name");
 }
 
 static int copy_block(struct copy *c, const struct trace_batch *b, struct error *err)
@@ -452,6 +463,7 @@ int copy_all_but_events(struct copy *c, struct error *err)
 	int rc = copy_machines(c);
 
 	rc = rc ? rc : copy_processes_and_tracks(c);
+	rc = rc ? rc : c->failure;
 	if (rc)
 		return error_errno(err, rc, "cannot copy the trace");
 	return copy_clocks_and_info(c, err);

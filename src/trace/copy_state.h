@@ -20,6 +20,7 @@ struct copy {
 	size_t frame_count, stack_count;
 	uint8_t extra[COPY_EXTRA_MAX];
 	struct buffer metadata; /* of the event at hand, where it is replaced */
+	int failure;            /* the first of a name, a frame or a stack that could not be stored */
 };
 
 struct copy *copy_new(struct trace_reader *from, struct trace_writer *to, struct trace_redact *redact); /* NULL: out of memory */

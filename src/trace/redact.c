@@ -26,7 +26,7 @@ struct trace_redact {
 	struct replaced *newest;
 };
 
-static const char *const kinds[] = { "name", "function", "module", "kernel", "thread", "process", "host", "dir", "file", "text", "task" };
+static const char *const kinds[] = { "name", "function", "module", "kernel", "thread", "process", "host", "dir", "file", "text", "task", "stream" };
 
 static struct trace_text text_of(const char *text)
 {
@@ -109,49 +109,46 @@ static unsigned next_number(struct trace_redact *r, const char *kind)
 	return ++r->counts[i];
 }
 
-static struct replaced *add(struct trace_redact *r, const struct replaced *wanted)
+static const struct trace_text no_memory = { NULL, 0 };
+
+static const struct replaced *find(const struct trace_redact *r, const char *kind, struct trace_text text)
 {
-	struct replaced *made = malloc(sizeof *made + wanted->text.size + 40);
-	char *ours;
+	const struct replaced wanted = { .kind = kind, .text = text };
+	struct replaced *const *found = tfind(&wanted, &r->tree, compare);
+
+	return found ? *found : NULL;
+}
+
+static struct trace_text add(struct trace_redact *r, const char *kind, struct trace_text text, const void *ours, size_t size)
+{
+	struct replaced *made = malloc(sizeof *made + text.size + size);
 
 	if (!made)
-		return NULL;
-	*made = *wanted;
-	memcpy(made->memory, wanted->text.data, wanted->text.size);
-	ours = made->memory + wanted->text.size;
-	made->text.data = made->memory;
-	made->ours.data = ours;
-	made->ours.size = (size_t)snprintf(ours, 40, "%.20s_%u", wanted->kind, next_number(r, wanted->kind));
+		return no_memory;
+	memcpy(made->memory, text.data, text.size);
+	memcpy(made->memory + text.size, ours, size);
+	made->kind = kind;
+	made->text = (struct trace_text){ made->memory, text.size };
+	made->ours = (struct trace_text){ made->memory + text.size, size };
 	if (!tsearch(made, &r->tree, compare)) {
 		free(made);
-		return NULL;
+		return no_memory;
 	}
 	made->older = r->newest;
-	return r->newest = made;
+	r->newest = made;
+	return made->ours;
 }
 
 static struct trace_text replace(struct trace_redact *r, const char *kind, struct trace_text text)
 {
-	struct replaced wanted = { .kind = kind, .text = text }, **found, *made;
+	const struct replaced *known = find(r, kind, text);
+	char ours[40];
+	int size;
 
-	if (text.size == 0)
-		return text;
-	found = tfind(&wanted, &r->tree, compare);
-	made = found ? *found : add(r, &wanted);
-	return made ? made->ours : text_of("");
-}
-
-/* A text that is not in the tree and lives as long. */
-static struct trace_text keep(struct trace_redact *r, const char *text, size_t size)
-{
-	struct replaced *made = malloc(sizeof *made + size + 1);
-
-	if (!made)
-		return text_of("");
-	*made = (struct replaced){ .older = r->newest };
-	memcpy(made->memory, text, size);
-	r->newest = made;
-	return (struct trace_text){ made->memory, size };
+	if (text.size == 0 || known)
+		return known ? known->ours : text;
+	size = snprintf(ours, sizeof ours, "%s_%u", kind, next_number(r, kind));
+	return add(r, kind, text, ours, (size_t)size);
 }
 
 struct trace_text trace_redact_name(struct trace_redact *r, const char *kind, struct trace_text name)
@@ -188,18 +185,22 @@ bool trace_redact_is_public(struct trace_text path)
 	return path.size == 0 || is_of_system(path) || public_part(path);
 }
 
-/* "file_3.py" */
-static struct trace_text replace_base(struct trace_redact *r, struct trace_text base)
+static int append_text(struct buffer *out, struct trace_text text)
+{
+	return text.data ? buffer_append(out, text.data, text.size) : -ENOMEM;
+}
+
+/* "file_3.py", with REDACT_NAMES. */
+static int append_base(struct trace_redact *r, struct trace_text base, struct buffer *out)
 {
 	const char *dot = memrchr(base.data, '.', base.size);
 	size_t front = dot ? (size_t)(dot - base.data) : base.size;
-	struct trace_text ours = replace(r, "file", (struct trace_text){ base.data, front });
-	struct buffer text = BUFFER_INIT;
+	int rc;
 
-	if (buffer_append(&text, ours.data, ours.size) == 0 && buffer_append(&text, base.data + front, base.size - front) == 0)
-		ours = keep(r, (const char *)text.data, text.size);
-	buffer_release(&text);
-	return ours;
+	if (!(r->what & REDACT_NAMES))
+		return append_text(out, base);
+	rc = append_text(out, replace(r, "file", (struct trace_text){ base.data, front }));
+	return rc ? rc : buffer_append(out, base.data + front, base.size - front);
 }
 
 /* What is before a path in a text such as "open: /a/b": up to the last blank, colon or equals sign before its first slash. */
@@ -212,51 +213,54 @@ static size_t before_path(struct trace_text text)
 	return at;
 }
 
+/* From its first slash on what everybody has, or a name of its own, behind a numbered folder. */
 static int append_path(struct trace_redact *r, struct trace_text path, struct buffer *out)
 {
-	const char *rest = public_part(path), *slash = memrchr(path.data, '/', path.size);
-	struct trace_text dir = { path.data, (size_t)((rest ? rest : slash) - path.data) }, base, ours;
-	int rc = 0;
+	const char *rest = public_part(path), *slash = memrchr(path.data, '/', path.size), *cut = rest ? rest : slash;
+	struct trace_text dir = { path.data, (size_t)(cut - path.data) };
+	int rc = path.data[0] == '/' ? buffer_append(out, "/", 1) : 0;
 
-	base = (struct trace_text){ path.data + dir.size + !rest, path.size - dir.size - !rest };
-	ours = replace(r, "dir", dir);
-	if (path.data[0] == '/')
-		rc = buffer_append(out, "/", 1);
-	rc = rc ? rc : buffer_append(out, ours.data, ours.size);
-	if (!rest) {
-		rc = rc ? rc : buffer_append(out, "/", 1);
-		base = r->what & REDACT_NAMES ? replace_base(r, base) : base;
-	}
-	return rc ? rc : buffer_append(out, base.data, base.size);
+	rc = rc ? rc : append_text(out, replace(r, "dir", dir));
+	if (rc || rest)
+		return rc ? rc : buffer_append(out, rest, path.size - dir.size);
+	rc = buffer_append(out, "/", 1);
+	return rc ? rc : append_base(r, (struct trace_text){ slash + 1, path.size - dir.size - 1 }, out);
 }
 
+static bool is_path(struct trace_text text)
+{
+	return text.size > 1 && memchr(text.data, '/', text.size);
+}
+
+/* A file without a folder: "train.py", but not "<string>". */
+static bool is_file(struct trace_text text)
+{
+	return text.size && !is_path(text) && text.data[0] != '<' && memchr(text.data, '.', text.size);
+}
+
+/* Samples and arguments have few paths, many times each: each is made once. */
 struct trace_text trace_redact_path(struct trace_redact *r, struct trace_text path)
 {
+	bool replaced = is_path(path) ? r->what & REDACT_PATHS && !is_of_system(path) : r->what & REDACT_NAMES && is_file(path);
+	const struct replaced *known = replaced ? find(r, "path", path) : NULL;
 	struct buffer out = BUFFER_INIT;
-	struct trace_text rest = path, ours = text_of("");
-	size_t front;
+	struct trace_text ours = no_memory;
+	size_t front = replaced && is_path(path) ? before_path(path) : 0;
+	struct trace_text rest = { path.data + front, path.size - front };
 
-	if (path.size == 0 || trace_redact_what(r) == 0)
-		return path;
-	if (!memchr(path.data, '/', path.size))
-		return r->what & REDACT_NAMES && path.data[0] != '<' && memchr(path.data, '.', path.size) ? replace_base(r, path) : path;
-	if (!(r->what & REDACT_PATHS) || is_of_system(path))
-		return path;
-	front = before_path(path);
-	rest = (struct trace_text){ path.data + front, path.size - front };
-	if (buffer_append(&out, path.data, front) == 0 && append_path(r, rest, &out) == 0)
-		ours = keep(r, (const char *)out.data, out.size);
+	if (!replaced || known)
+		return known ? known->ours : path;
+	if (buffer_append(&out, path.data, front) == 0 && (is_path(path) ? append_path(r, rest, &out) : append_base(r, rest, &out)) == 0)
+		ours = add(r, "path", path, out.data, out.size);
 	buffer_release(&out);
 	return ours;
 }
 
-struct trace_text trace_redact_command(struct trace_redact *r, struct trace_text command)
+struct trace_text trace_redact_command(struct trace_text command)
 {
 	const char *end = memchr(command.data, ' ', command.size), *slash;
 	struct trace_text word = { command.data, end ? (size_t)(end - command.data) : command.size };
 
-	if (trace_redact_what(r) == 0)
-		return command;
 	slash = memrchr(word.data, '/', word.size);
 	if (slash)
 		word = (struct trace_text){ slash + 1, word.size - (size_t)(slash + 1 - word.data) };
@@ -279,15 +283,13 @@ static bool is_ours(const char *key)
 
 static struct trace_text replace_info(struct trace_redact *r, const char *key, struct trace_text text)
 {
-	bool has_path = text.size && memchr(text.data, '/', text.size);
-
 	if (strcmp(key, "message") == 0 && r->what & (REDACT_NAMES | REDACT_ARGS))
 		return text_of("");
 	if (strcmp(key, "command") == 0)
-		return trace_redact_command(r, text);
-	if (has_path && r->what & REDACT_PATHS)
+		return trace_redact_command(text);
+	if (is_path(text) && r->what & REDACT_PATHS)
 		return trace_redact_path(r, text);
-	if (is_ours(key) || has_path)
+	if (is_ours(key) || is_path(text))
 		return text;
 	return trace_redact_name(r, "text", text);
 }
@@ -295,7 +297,7 @@ static struct trace_text replace_info(struct trace_redact *r, const char *key, s
 static struct trace_text replace_argument(struct trace_redact *r, const char *key, struct trace_text text)
 {
 	(void)key;
-	return text.size && memchr(text.data, '/', text.size) ? trace_redact_path(r, text) : text;
+	return is_path(text) ? trace_redact_path(r, text) : text;
 }
 
 static struct trace_text replace_module(struct trace_redact *r, const char *key, struct trace_text text)
@@ -356,7 +358,7 @@ static int rewrite(struct rewrite *w, const char *key)
 	if (value.type != MSGPACK_STRING)
 		return buffer_append(w->out, begin, (size_t)(w->in.at - begin));
 	text = w->replace(w->redact, key, (struct trace_text){ (const char *)value.data, value.size });
-	return msgpack_write_string(w->out, text.data, text.size);
+	return text.data ? msgpack_write_string(w->out, text.data, text.size) : -ENOMEM;
 }
 
 int trace_redact_info(struct trace_redact *r, const void *value, size_t size, struct buffer *out)

@@ -30,11 +30,11 @@ int trace_redact_new(struct trace_redact **ret, unsigned what); /* -ENOMEM */
 void trace_redact_free(struct trace_redact *r);
 unsigned trace_redact_what(const struct trace_redact *r); /* 0 for NULL */
 
-/* What stands for the text, "" when out of memory.  Texts last as long as `r`, or as the one passed in. */
+/* What stands for the text; its data is NULL when out of memory.  Texts last as long as `r`, or as the one passed in. */
 struct trace_text trace_redact_name(struct trace_redact *r, const char *kind, struct trace_text name); /* kind: "thread" */
 struct trace_text trace_redact_path(struct trace_redact *r, struct trace_text path);
 /* A command line, in one text: all but the name of a Python goes. */
-struct trace_text trace_redact_command(struct trace_redact *r, struct trace_text command);
+struct trace_text trace_redact_command(struct trace_text command);
 
 /* Is that a file of the standard library, of an installed package or of the system? */
 bool trace_redact_is_public(struct trace_text path);
